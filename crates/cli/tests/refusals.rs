@@ -222,7 +222,7 @@ fn a_warning_of_an_offer_is_a_line_of_its_own() {
     let ran = server.run("handoff offer bob --notes ready -o table");
     assert_eq!((ran.code, ran.stdout.lines().count()), (0, 1), "{ran:?}");
     assert!(ran.stdout.ends_with(" is offered\n"), "{ran:?}");
-    assert_eq!(ran.stderr, "warning: nobody has ever registered as `bob`\n");
+    assert_eq!(ran.stderr, "warning: no agent has ever registered as `bob`\n");
 }
 
 #[test]

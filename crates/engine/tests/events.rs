@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use baton::core::point::Point;
+use baton::core::history::At;
 use baton::core::{Revision, Timestamp};
 use serde_json::json;
 
@@ -72,13 +72,13 @@ async fn history_is_what_happened_in_pages_of_any_size() {
     let fizz = events.history().kind("f*").limit(3).await.unwrap().events;
     let fizz: Vec<u64> = fizz.iter().map(|event| event.revision().0).collect();
     assert_eq!(fizz, [58, 55, 52]);
-    let middle = events.history().subject("events/fizz").to(Point::Revision(Revision(10)));
+    let middle = events.history().subject("events/fizz").to(At::Revision(Revision(10)));
     assert_eq!(middle.await.unwrap().events.len(), 4);
     let first = events.history().oldest_first().limit(1).await.unwrap().events[0].time();
-    let since = Point::Time(Timestamp(first.0 + 57_000));
+    let since = At::Time(Timestamp(first.0 + 57_000));
     let late = events.history().from(since).await.unwrap().events;
     assert_eq!(late.iter().map(|event| event.revision().0).collect::<Vec<_>>(), [60, 59, 58]);
-    let until = events.history().to(Point::Time(Timestamp(first.0 + 500))).await.unwrap();
+    let until = events.history().to(At::Time(Timestamp(first.0 + 500))).await.unwrap();
     assert_eq!(until.events.len(), 1);
 }
 
@@ -92,7 +92,7 @@ async fn what_is_no_longer_kept_is_said_to_be_gone() {
     for number in 0..20 {
         workspace.events().emit("tick", number).await.unwrap();
     }
-    let gone = workspace.events().history().from(Point::Revision(Revision(2))).await.unwrap_err();
+    let gone = workspace.events().history().from(At::Revision(Revision(2))).await.unwrap_err();
     assert_eq!(gone.code(), "history.gone");
     let kept = workspace.events().history().await.unwrap();
     assert_eq!((kept.events.len(), kept.oldest), (5, Revision(16)));
@@ -112,7 +112,7 @@ async fn the_kept_events_of_a_workspace_are_limited_in_bytes() {
         kept.oldest > Revision(400 - 64)
     })
     .await;
-    let gone = workspace.events().history().from(Point::Revision(Revision(2))).await.unwrap_err();
+    let gone = workspace.events().history().from(At::Revision(Revision(2))).await.unwrap_err();
     assert_eq!(gone.code(), "history.gone");
     // What is stored does not depend on the history.
     assert_eq!(workspace.state("shared").get("plan").await.unwrap().value(), b"7");

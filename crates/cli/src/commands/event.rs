@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use baton_core::Notice;
-use baton_core::point::Point;
+use baton_core::history::At;
 use clap::{Args, Subcommand};
 use serde_json::value::RawValue;
 
@@ -69,10 +69,10 @@ struct History {
     subject: Option<String>,
     /// Only events since this revision or time
     #[arg(long, value_name = "REVISION|TIME")]
-    from: Option<Point>,
+    from: Option<At>,
     /// Only events up to this revision or time
     #[arg(long, value_name = "REVISION|TIME")]
-    to: Option<Point>,
+    to: Option<At>,
     /// List the oldest first
     #[arg(long)]
     oldest_first: bool,

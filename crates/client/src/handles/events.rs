@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
 
-use baton_core::point::Point;
+use baton_core::history::At;
 use baton_core::user_event::{self, Command, Emit, History, Order, Page, Query};
 use baton_core::{AgentId, EventType, Json, Notice, Pattern, Rejection, Reply, Revision};
 use serde::Serialize;
@@ -73,9 +73,9 @@ request! {
     /// Only events that this agent caused.
     source(agent: &str) |history| history.source = Some(AgentId::parse(agent)?);
     /// Starts at a revision or a time.
-    from(point: Point) |history| history.from = Some(point);
+    from(point: At) |history| history.from = Some(point);
     /// Ends at a revision or a time, inclusive.
-    to(point: Point) |history| history.to = Some(point);
+    to(point: At) |history| history.to = Some(point);
     /// Lists the oldest first.
     oldest_first() |history| history.order = Order::Oldest;
     /// Limits how many are listed.

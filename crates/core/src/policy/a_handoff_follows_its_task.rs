@@ -38,7 +38,7 @@ fn moved_on(event: &Event) -> Option<(&TaskId, Followed)> {
             Cause::LeaseExpired => lost(task, "the lease ran out"),
             Cause::AgentGone => lost(task, "the agent was gone"),
             Cause::Deadline => lost(task, "the task was not finished in time"),
-            Cause::NotTakenUp => lost(task, "nobody took it up"),
+            Cause::NotTakenUp => lost(task, "the receiver did not claim it in time"),
             Cause::HandoffLoop => lost(task, "it was handed round in circles"),
         },
         Event::Cancelled { task, .. } => lost(task, "the task was cancelled"),

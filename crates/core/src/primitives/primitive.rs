@@ -9,6 +9,7 @@
 
 use crate::names::{AgentId, HandoffId, MessageId, TaskId, Traceparent};
 use crate::numbers::{Token, WaitId};
+use crate::reply::Reply;
 use crate::space::batch::Moment;
 use crate::space::stamp::Stamp;
 use crate::space::{Happening, ReplyPlan, Space};
@@ -96,6 +97,29 @@ pub trait Event {
     /// Whether only watches receive it, so that it is in no log.
     fn is_live(&self) -> bool {
         false
+    }
+}
+
+/// The outcome of a command: its events, none if it changes nothing, and the reply.
+pub(crate) struct Decided<E> {
+    pub(crate) events: Vec<E>,
+    pub(crate) plan: ReplyPlan,
+}
+
+impl<E> Decided<E> {
+    /// The events, and which reply to build once they are applied.
+    pub(crate) fn new(events: Vec<E>, plan: ReplyPlan) -> Self {
+        Self { events, plan }
+    }
+
+    /// The events, and this reply.
+    pub(crate) fn reply(events: Vec<E>, reply: impl Into<Reply>) -> Self {
+        Self { events, plan: ReplyPlan::Reply(reply.into()) }
+    }
+
+    /// The event of a call that waits: it is answered later.
+    pub(crate) fn waits(event: E) -> Self {
+        Self { events: vec![event], plan: ReplyPlan::Waits }
     }
 }
 

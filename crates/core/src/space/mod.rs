@@ -4,7 +4,7 @@ use crate::command::{Mutation, Request};
 use crate::event::Event;
 use crate::names::{AgentId, IdempotencyKey};
 use crate::numbers::{Revision, Token, WaitId};
-use crate::primitive::Forgotten;
+use crate::primitive::{Decided, Forgotten};
 use crate::rejection::Rejection;
 use crate::reply::{Answer, Reply};
 use crate::signal::Signal;
@@ -511,9 +511,14 @@ impl<'a> Happening<'a> {
         self.events.extend(events.into_iter().map(Into::into));
     }
 
-    /// Adds an event that is delivered to watches and not recorded.
-    pub(crate) fn tell(&mut self, event: impl Into<Event>) {
-        self.live.push(event.into());
+    /// Adds the events of a command, of which watches receive some that are not recorded, and
+    /// returns its reply.
+    pub(crate) fn take<E: Into<Event>>(&mut self, decided: Decided<E>) -> ReplyPlan {
+        for event in decided.events.into_iter().map(Into::into) {
+            let list = if event.is_live() { &mut *self.live } else { &mut *self.events };
+            list.push(event);
+        }
+        decided.plan
     }
 
     /// The number of events in this commit so far.

@@ -6,8 +6,8 @@ use crate::reply::Reply;
 use crate::state::{self, Warning};
 use crate::wait::as_next;
 
-/// What makes a reply of the tables; none if the call waits.
-type Build = dyn FnOnce(&Space) -> Option<Reply>;
+/// What makes a reply of the tables.
+type Build = dyn FnOnce(&Space) -> Reply;
 
 /// Which reply to build once the events of a command have been applied.
 pub(crate) enum ReplyPlan {
@@ -15,7 +15,7 @@ pub(crate) enum ReplyPlan {
     Written { event: usize, warnings: Vec<Warning> },
     /// This reply.
     Reply(Reply),
-    /// What is made of the tables then; none if the call waits.
+    /// What is made of the tables then.
     After(Box<Build>),
     /// The reply about what was received, as the reply to `agent.next`.
     Next(Box<ReplyPlan>),
@@ -24,9 +24,9 @@ pub(crate) enum ReplyPlan {
 }
 
 impl ReplyPlan {
-    /// The reply that is made of the tables once the events are applied; none if the call waits.
-    pub(crate) fn after<R: Into<Reply>>(reply: impl FnOnce(&Space) -> Option<R> + 'static) -> Self {
-        Self::After(Box::new(|space| reply(space).map(Into::into)))
+    /// The reply that is made of the tables once the events are applied.
+    pub(crate) fn after<R: Into<Reply>>(reply: impl FnOnce(&Space) -> R + 'static) -> Self {
+        Self::After(Box::new(|space| reply(space).into()))
     }
 }
 
@@ -44,7 +44,7 @@ impl Space {
                 Some(Reply::State(state::Reply::Entry(entry.warned(warnings))))
             }
             ReplyPlan::Reply(reply) => Some(reply),
-            ReplyPlan::After(reply) => reply(self),
+            ReplyPlan::After(reply) => Some(reply(self)),
             ReplyPlan::Next(plan) => self.reply(*plan, events).map(as_next),
             ReplyPlan::Waits => None,
         }

@@ -20,7 +20,6 @@ use crate::names::{
     StreamName, TaskId, TaskType, TopicName, Traceparent, WorkspaceName,
 };
 use crate::numbers::{Generation, Revision, Token, Version, WaitId};
-use crate::point::Point;
 use crate::reaction::Condition;
 use crate::state::PatchEntry;
 use crate::state::patch::PatchFields;
@@ -108,13 +107,6 @@ described! {
         "type": "string",
         "minLength": 1,
         "maxLength": limits::EXPRESSION_BYTES_MAX,
-    });
-    Point, "Point" => json_schema!({
-        "description": "A revision, or a time in UTC with milliseconds.",
-        "oneOf": [
-            { "type": "integer", "minimum": 0 },
-            { "type": "string" },
-        ],
     });
     JoinId, "JoinId" => plain("Id of a join.", limits::TASK_BYTES_MAX, "._:@\\-");
     CheckpointId, "CheckpointId" =>
@@ -224,7 +216,7 @@ described! {
         "format": "date-time",
     });
     At, "At" => json_schema!({
-        "description": "A revision, or a time, which selects the last revision up to then.",
+        "description": "A point in history: a revision, or a time (RFC 3339). A time selects the last revision up to then, unless the field says otherwise.",
         "oneOf": [
             { "type": "integer", "minimum": 0 },
             { "type": "string", "format": "date-time" },

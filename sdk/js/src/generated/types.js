@@ -117,7 +117,8 @@
  */
 
 /**
- * A revision, or a time, which selects the last revision up to then.
+ * A point in history: a revision, or a time (RFC 3339). A time selects the last revision up
+ * to then, unless the field says otherwise.
  * @typedef {number | string} At
  */
 
@@ -1077,11 +1078,6 @@
  * @property {number} stages - The number of stages.
  * @property {PipelineStatus} status - The status.
  * @property {Timestamp} updated_at - When it was last changed.
- */
-
-/**
- * A revision, or a time in UTC with milliseconds.
- * @typedef {number | string} Point
  */
 
 /**
@@ -2754,12 +2750,12 @@
  * Optional fields of `event.history`.
  * @typedef {object} EventHistoryOptions
  * @property {string | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
- * @property {Point | null} [from] - The first revision or time to include. If omitted, the oldest that is kept.
+ * @property {At | null} [from] - The first revision or time to include. If omitted, the oldest that is kept.
  * @property {number | null} [limit] - The maximum number of results.
  * @property {EventOrder} [order] - The order of the results.
  * @property {AgentId | null} [source] - Only events caused by this agent. If omitted, any agent.
  * @property {Pattern | null} [subject] - Only subjects that match, such as `tasks/**`. If omitted, any subject.
- * @property {Point | null} [to] - The last revision or time to include. If omitted, the present.
+ * @property {At | null} [to] - The last revision or time to include. If omitted, the present.
  * @property {Pattern | null} [type] - Only types that match, such as `task.*`. If omitted, any type.
  */
 

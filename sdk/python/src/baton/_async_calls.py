@@ -1060,10 +1060,10 @@ class EventsCalls(AsyncCalls):
     async def history(
         self,
         *,
-        to: int | str | None = None,
+        to: int | str | datetime | None = None,
         type: str | None = None,
         cursor: str | None = None,
-        from_: int | str | None = None,
+        from_: int | str | datetime | None = None,
         limit: int | None = None,
         order: t.EventOrder | None = None,
         source: str | None = None,

@@ -9,17 +9,22 @@ use super::vocabulary::{Agent, Command, Event, Query, Register, Reply, Signal, S
 use crate::limits;
 use crate::names::AgentId;
 use crate::numbers::Token;
-use crate::primitive::Rules;
+use crate::page;
+use crate::primitive::{self, Rules};
 use crate::refusal::TooMany;
 use crate::space::stamp::Stamp;
 use crate::space::{Happening, ReplyPlan, Space};
 
-/// The events of a command, and the agent to answer with.
-pub struct Decided {
-    /// The events. Empty if nothing changes.
-    pub events: Vec<Event>,
-    /// The agent to answer with, as it is after the events.
-    pub agent: AgentId,
+/// The outcome of a command.
+type Decided = primitive::Decided<Event>;
+
+/// The events, and the agent as it is after them.
+fn decided(events: Vec<Event>, agent: AgentId) -> Decided {
+    let plan = ReplyPlan::after(move |space| {
+        let agent = space.agent.get(&agent).expect("only known agents are answered with");
+        Reply::Agent(agent.clone())
+    });
+    Decided::new(events, plan)
 }
 
 impl Rules for Table {
@@ -35,13 +40,7 @@ impl Rules for Table {
         stamp: &Stamp,
         happening: &mut Happening<'_>,
     ) -> Result<ReplyPlan, Rejection> {
-        let decided = decide(&space.agent, command, stamp)?;
-        happening.extend(decided.events);
-        let agent = decided.agent;
-        Ok(ReplyPlan::after(move |space| {
-            let agent = space.agent.get(&agent).expect("only known agents are answered with");
-            Some(Reply::Agent(agent.clone()))
-        }))
+        Ok(happening.take(decide(&space.agent, command, stamp)?))
     }
 
     fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {
@@ -65,7 +64,7 @@ impl Rules for Table {
 }
 
 /// Decides a command against the current table.
-pub fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided, Rejection> {
+fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided, Rejection> {
     match command {
         Command::Register(command) => register(table, command, stamp),
         Command::Heartbeat { agent, token } => heartbeat(table, agent, token, stamp),
@@ -119,7 +118,7 @@ fn register(table: &Table, command: Register, stamp: &Stamp) -> Result<Decided, 
         Event::Joined { agent: id, capabilities, metadata, ttl_ms, token, replaces, parent };
     events.push(joined);
     events.extend(ended_below);
-    Ok(Decided { events, agent })
+    Ok(decided(events, agent))
 }
 
 fn heartbeat(
@@ -135,7 +134,7 @@ fn heartbeat(
     } else {
         Vec::new()
     };
-    Ok(Decided { events, agent })
+    Ok(decided(events, agent))
 }
 
 fn leave(
@@ -147,7 +146,7 @@ fn leave(
     session(table, &agent, token)?;
     let mut events = vec![Event::Left { agent: agent.clone() }];
     events.extend(supervision::ended_below(table, &agent, stamp));
-    Ok(Decided { events, agent })
+    Ok(decided(events, agent))
 }
 
 /// The current session, if the caller may act for it.
@@ -184,11 +183,8 @@ pub fn query(table: &Table, query: &Query) -> Result<Reply, Rejection> {
                 status.is_none_or(|status| status == agent.status)
                     && capability.as_ref().is_none_or(|name| agent.capabilities.contains(name))
             };
-            let mut agents: Vec<_> =
-                table.after(cursor.as_ref()).filter(wanted).take(limit + 1).cloned().collect();
-            let more = agents.len() > limit;
-            agents.truncate(limit);
-            let cursor = agents.last().filter(|_| more).map(|last| last.id.clone());
+            let found = table.after(cursor.as_ref()).filter(wanted).cloned();
+            let (agents, cursor) = page::first(found, limit, |last| last.id.clone());
             Ok(Reply::Agents { agents, cursor })
         }
     }

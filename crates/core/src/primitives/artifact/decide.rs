@@ -1,43 +1,18 @@
 //! The rules of artifacts, one function per command.
 
 use super::refusals::Rejection;
-use super::table::Table;
+use super::table::{Record, Table};
 use super::vocabulary::{Artifact, Command, Event, List, Put, Query, Reply, Signal};
 use crate::limits;
 use crate::names::{ArtifactId, MediaType};
-use crate::primitive::Rules;
+use crate::page::{self, Selection};
+use crate::primitive::{self, Rules};
 use crate::refusal::{fits, has_room, within};
 use crate::space::stamp::Stamp;
-use crate::space::{Happening, ReplyPlan as SpacePlan, Space};
+use crate::space::{Happening, ReplyPlan, Space};
 
-/// The events of a command, and how to build its reply.
-pub struct Decided {
-    /// The events. Empty if nothing changes.
-    pub events: Vec<Event>,
-    /// Which reply to build once the events are applied.
-    pub plan: ReplyPlan,
-}
-
-/// Which reply to build.
-pub enum ReplyPlan {
-    /// The uploaded artifact, and whether it already existed.
-    Put(ArtifactId, bool),
-    /// The artifact before it was deleted.
-    Gone(Box<Artifact>),
-}
-
-impl ReplyPlan {
-    /// The reply, from the current table.
-    pub(crate) fn reply(self, table: &Table) -> Reply {
-        match self {
-            Self::Put(artifact, known) => {
-                let shown = table.shown(&artifact).expect("it was just put");
-                Reply::Put { artifact: Box::new(shown), known }
-            }
-            Self::Gone(artifact) => Reply::Artifact(artifact),
-        }
-    }
-}
+/// The outcome of a command.
+type Decided = primitive::Decided<Event>;
 
 impl Rules for Table {
     type Command = Command;
@@ -51,11 +26,8 @@ impl Rules for Table {
         command: Command,
         _stamp: &Stamp,
         happening: &mut Happening<'_>,
-    ) -> Result<SpacePlan, Rejection> {
-        let decided = decide(&space.artifact, command)?;
-        happening.extend(decided.events);
-        let plan = decided.plan;
-        Ok(SpacePlan::after(move |space| Some(plan.reply(&space.artifact))))
+    ) -> Result<ReplyPlan, Rejection> {
+        Ok(happening.take(decide(&space.artifact, command)?))
     }
 
     fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {
@@ -70,7 +42,7 @@ impl Rules for Table {
 }
 
 /// Decides a command against the current table.
-pub fn decide(table: &Table, command: Command) -> Result<Decided, Rejection> {
+fn decide(table: &Table, command: Command) -> Result<Decided, Rejection> {
     match command {
         Command::Put(command) => put(table, *command),
         Command::Delete { artifact } => delete(table, &artifact),
@@ -112,7 +84,12 @@ fn put(table: &Table, command: Put) -> Result<Decided, Rejection> {
         name: name.or_else(|| known.and_then(|record| record.name.clone())),
         keep_ms,
     };
-    Ok(Decided { events: vec![event], plan: ReplyPlan::Put(artifact, known.is_some()) })
+    let known = known.is_some();
+    let plan = ReplyPlan::after(move |space| {
+        let shown = space.artifact.shown(&artifact).expect("it was just put");
+        Reply::Put { artifact: Box::new(shown), known }
+    });
+    Ok(Decided::new(vec![event], plan))
 }
 
 fn shown(table: &Table, artifact: &ArtifactId) -> Result<Artifact, Rejection> {
@@ -125,8 +102,9 @@ fn delete(table: &Table, artifact: &ArtifactId) -> Result<Decided, Rejection> {
         let (artifact, references) = (artifact.clone(), gone.references);
         return Err(Rejection::InUse { artifact, references, holder });
     }
-    let plan = ReplyPlan::Gone(Box::new(Artifact { holders: Vec::new(), ..gone }));
-    Ok(Decided { events: vec![Event::Deleted { artifact: artifact.clone() }], plan })
+    let gone = Box::new(Artifact { holders: Vec::new(), ..gone });
+    let deleted = Event::Deleted { artifact: artifact.clone() };
+    Ok(Decided::reply(vec![deleted], Reply::Artifact(gone)))
 }
 
 /// Answers a query.
@@ -138,24 +116,13 @@ pub fn query(table: &Table, query: &Query) -> Result<Reply, Rejection> {
 }
 
 fn list(table: &Table, query: &List) -> Result<Reply, Rejection> {
-    let usual = limits::PAGE_DEFAULT as u64;
-    let limit = within("limit", query.limit, usual, (1, limits::PAGE_MAX as u64))?;
-    let mut artifacts: Vec<Artifact> = Vec::new();
-    let mut cursor = None;
-    for (examined, record) in table.after(query.cursor.as_ref()).enumerate() {
-        let is_wanted = (!query.free || !table.is_held(&record.artifact))
-            && (query.name.is_none() || query.name == record.name);
-        if is_wanted && artifacts.len() as u64 == limit {
-            cursor = artifacts.last().map(|last| last.artifact.clone());
-            break;
-        }
-        if is_wanted {
-            artifacts.extend(table.shown(&record.artifact));
-        }
-        if examined == limits::TASKS_EXAMINED_MAX {
-            cursor = Some(record.artifact.clone());
-            break;
-        }
-    }
+    let limit = page::limit(query.limit)?;
+    let is_wanted = |record: &Record| {
+        (!query.free || !table.is_held(&record.artifact))
+            && (query.name.is_none() || query.name == record.name)
+    };
+    let selection = Selection { candidates: table.after(query.cursor.as_ref()), is_wanted, limit };
+    let shown = |record: &Record| (table.shown(&record.artifact).expect("it is listed"), 0);
+    let (artifacts, cursor) = selection.first(shown, |record| record.artifact.clone());
     Ok(Reply::Artifacts { artifacts, bytes: table.bytes(), cursor })
 }

@@ -45,7 +45,7 @@ mod table;
 mod tests;
 mod vocabulary;
 
-pub use decide::{Decided, ReplyPlan, check_bytes, decide, query};
+pub use decide::{check_bytes, query};
 pub use holder::Holder;
 pub use mention::{Mention, in_list, is_any_in, mentioned, mentions};
 pub use references::References;

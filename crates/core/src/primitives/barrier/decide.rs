@@ -6,40 +6,14 @@ use super::vocabulary::{Arrival, Arrive, Command, Event, Query, Reply, Signal};
 use crate::limits;
 use crate::names::{AgentId, BarrierName};
 use crate::numbers::WaitId;
-use crate::primitive::Rules;
+use crate::primitive::{self, Rules};
 use crate::refusal::{TooMany, has_room, within};
 use crate::space::stamp::Stamp;
-use crate::space::{Happening, ReplyPlan as SpacePlan, Space};
+use crate::space::{Happening, ReplyPlan, Space};
 use crate::waiting::wait::Left;
 
-/// The events of a command, and how to build its reply.
-pub struct Decided {
-    /// The events. Empty if nothing changes.
-    pub events: Vec<Event>,
-    /// Which reply to build once the events are applied.
-    pub plan: ReplyPlan,
-}
-
-/// Which reply to build.
-pub enum ReplyPlan {
-    /// The result of an arrival.
-    Arrival(Arrival),
-    /// The barrier.
-    Barrier(BarrierName),
-    /// The call waits: it is answered later.
-    Later,
-}
-
-impl ReplyPlan {
-    /// The reply to the caller; none yet if the call waits.
-    fn reply(self, table: &Table) -> Option<Reply> {
-        Some(match self {
-            Self::Arrival(arrival) => Reply::Arrival(arrival),
-            Self::Barrier(name) => Reply::Barrier(table.barrier(&name)),
-            Self::Later => return None,
-        })
-    }
-}
+/// The outcome of a command.
+type Decided = primitive::Decided<Event>;
 
 impl Rules for Table {
     type Command = Command;
@@ -53,11 +27,8 @@ impl Rules for Table {
         command: Command,
         stamp: &Stamp,
         happening: &mut Happening<'_>,
-    ) -> Result<SpacePlan, Rejection> {
-        let decided = decide(&space.barrier, command, stamp)?;
-        happening.extend(decided.events);
-        let plan = decided.plan;
-        Ok(SpacePlan::after(move |space| plan.reply(&space.barrier)))
+    ) -> Result<ReplyPlan, Rejection> {
+        Ok(happening.take(decide(&space.barrier, command, stamp)?))
     }
 
     fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {
@@ -90,7 +61,7 @@ impl Rules for Table {
 }
 
 /// Decides a command against the current table.
-pub fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided, Rejection> {
+fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided, Rejection> {
     match command {
         Command::Arrive(command) => arrive(table, command, stamp),
         Command::Reset { name } => Ok(reset(table, name)),
@@ -128,7 +99,7 @@ fn arrive(table: &Table, command: Arrive, stamp: &Stamp) -> Result<Decided, Reje
     let until = waits.then(|| stamp.now.after(wait_ms));
     events.push(Event::Arrived { name: name.clone(), party, generation, count, wait, until });
     if waits {
-        return Ok(Decided { events, plan: ReplyPlan::Later });
+        return Ok(Decided::new(events, ReplyPlan::Waits));
     }
     if opened {
         events.push(Event::Opened { name: name.clone(), generation });
@@ -139,14 +110,13 @@ fn arrive(table: &Table, command: Arrive, stamp: &Stamp) -> Result<Decided, Reje
         events.extend(record.into_iter().flat_map(passed));
     }
     let arrival = Arrival { name, generation, opened, arrived, count };
-    Ok(Decided { events, plan: ReplyPlan::Arrival(arrival) })
+    Ok(Decided::reply(events, Reply::Arrival(arrival)))
 }
 
 fn make_room(table: &Table) -> Result<Event, Rejection> {
-    let idle = table.longest_idle().ok_or(TooMany {
-        what: "barriers at which somebody has arrived",
-        max: limits::BARRIERS_MAX,
-    })?;
+    let idle = table
+        .longest_idle()
+        .ok_or(TooMany { what: "barriers with arrivals", max: limits::BARRIERS_MAX })?;
     Ok(Event::Forgotten { name: idle.clone(), generation: table.generation(idle) })
 }
 
@@ -195,7 +165,8 @@ fn reset(table: &Table, name: BarrierName) -> Decided {
         events.extend(waiting.filter_map(|(party, _)| withdrawn(record, party, None)));
         events.push(Event::Reset { name: name.clone(), generation: record.generation });
     }
-    Decided { events, plan: ReplyPlan::Barrier(name) }
+    let barrier = move |space: &Space| Reply::Barrier(space.barrier.barrier(&name));
+    Decided::new(events, ReplyPlan::after(barrier))
 }
 
 /// The result of the waiting call that this event ends.

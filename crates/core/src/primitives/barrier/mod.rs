@@ -33,7 +33,7 @@ mod table;
 mod tests;
 mod vocabulary;
 
-pub use decide::{Decided, ReplyPlan, decide, ending, query};
+pub use decide::{ending, query};
 pub use refusals::Rejection;
 pub use table::{Party, Record, Table, Undo};
 pub use vocabulary::{Arrival, Arrive, Barrier, Command, Event, Query, Reply, Signal};

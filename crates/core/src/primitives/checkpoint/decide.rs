@@ -13,11 +13,12 @@ use crate::json::Json;
 use crate::limits;
 use crate::names::{ArtifactId, CheckpointId, CheckpointKey, CheckpointLabel, TaskId};
 use crate::numbers::Token;
+use crate::page;
 use crate::pattern::Pattern;
-use crate::primitive::Rules;
+use crate::primitive::{self, Rules};
 use crate::refusal::{TooMany, fits, has_room, within};
 use crate::space::stamp::Stamp;
-use crate::space::{Happening, ReplyPlan as SpacePlan, Space};
+use crate::space::{Happening, ReplyPlan, Space};
 use crate::task::Lease;
 use crate::time::Timestamp;
 
@@ -42,28 +43,18 @@ pub enum Work<'a> {
     Leased(&'a Lease),
 }
 
-/// The events of a command, and how to build its reply.
-pub struct Decided {
-    /// The events. Empty if nothing changes.
-    pub events: Vec<Event>,
-    /// Which reply to build once the events are applied.
-    pub plan: ReplyPlan,
+/// The outcome of a command.
+pub(super) type Decided = primitive::Decided<Event>;
+
+/// A checkpoint, as it is after the events.
+fn checkpoint(id: CheckpointId) -> ReplyPlan {
+    ReplyPlan::after(move |space| {
+        Reply::Checkpoint(Box::new(found(&space.checkpoint, &id).shown(None)))
+    })
 }
 
-/// Which reply to build.
-pub enum ReplyPlan {
-    /// The checkpoint.
-    Checkpoint(CheckpointId),
-    /// The checkpoint that was restored, with its state.
-    Restored(CheckpointId),
-    /// How many were deleted, and how many bytes that frees.
-    Pruned(u64, u64),
-    /// How many writes were stored.
-    Written(u64),
-    /// How many were copied.
-    Copied(u64),
-    /// The retention rules.
-    Rules,
+fn found<'a>(table: &'a Table, id: &CheckpointId) -> &'a Record {
+    table.get(id).expect("only known checkpoints are answered with")
 }
 
 impl Rules for Table {
@@ -78,11 +69,8 @@ impl Rules for Table {
         command: Command,
         stamp: &Stamp,
         happening: &mut Happening<'_>,
-    ) -> Result<SpacePlan, Rejection> {
-        let decided = decide(&space.checkpoint, space, command, stamp)?;
-        happening.extend(decided.events);
-        let plan = decided.plan;
-        Ok(SpacePlan::after(move |space| Some(answer(&space.checkpoint, plan))))
+    ) -> Result<ReplyPlan, Rejection> {
+        Ok(happening.take(decide(&space.checkpoint, space, command, stamp)?))
     }
 
     fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {
@@ -112,7 +100,7 @@ impl Rules for Table {
 }
 
 /// Decides a command against the current table.
-pub fn decide(
+fn decide(
     table: &Table,
     view: &impl View,
     command: Command,
@@ -208,7 +196,7 @@ fn save(table: &Table, view: &impl View, command: Save) -> Result<Decided, Rejec
             events.push(Event::Pruned { task: task.clone(), numbers, bytes, why });
         }
     }
-    Ok(Decided { events, plan: ReplyPlan::Checkpoint(checkpoint) })
+    Ok(Decided::new(events, self::checkpoint(checkpoint)))
 }
 
 /// The checkpoint that a new one continues.
@@ -295,7 +283,11 @@ fn restore(
     let is_head = table.thread(&task).is_some_and(|thread| thread.head == record.number);
     let restored = Event::Restored { checkpoint: checkpoint.clone(), task };
     let events = if is_head { Vec::new() } else { vec![restored] };
-    Ok(Decided { events, plan: ReplyPlan::Restored(checkpoint) })
+    let restored = ReplyPlan::after(move |space| {
+        let table = &space.checkpoint;
+        Reply::Restored(Box::new(table.shown(found(table, &checkpoint))))
+    });
+    Ok(Decided::new(events, restored))
 }
 
 fn fork(
@@ -314,7 +306,7 @@ fn fork(
     check_bytes(table, record.footprint())?;
     let checkpoint = table.next_id();
     let forked = Event::Forked { checkpoint: checkpoint.clone(), task, source };
-    Ok(Decided { events: vec![forked], plan: ReplyPlan::Checkpoint(checkpoint) })
+    Ok(Decided::new(vec![forked], self::checkpoint(checkpoint)))
 }
 
 fn label_one(
@@ -328,7 +320,7 @@ fn label_one(
         let task = record.task.clone();
         events.push(Event::Labelled { checkpoint: checkpoint.clone(), task, label });
     }
-    Ok(Decided { events, plan: ReplyPlan::Checkpoint(checkpoint) })
+    Ok(Decided::new(events, self::checkpoint(checkpoint)))
 }
 
 /// How many bytes pruning these checkpoints of a task frees.
@@ -346,12 +338,12 @@ fn prune(table: &Table, command: Prune, stamp: &Stamp) -> Result<Decided, Reject
     let is_everything = keep.is_none_or(|keep| keep == 0) && older_than_ms.is_none() && all;
     let keep = usize::try_from(keep.unwrap_or(0)).unwrap_or(usize::MAX);
     let before = older_than_ms.map(|age_ms| Timestamp(stamp.now.0.saturating_sub(age_ms)));
-    let nothing = Decided { events: Vec::new(), plan: ReplyPlan::Pruned(0, 0) };
+    let nothing = Reply::Pruned { pruned: 0, bytes: 0 };
     let Some(thread) = table.thread(&task) else {
         let has_writes = table.writes().of(&task).is_some() && is_everything && !is_filtered;
         let pruned = Event::Pruned { task, numbers: Vec::new(), bytes: 0, why: Why::Asked };
         let events = if has_writes { vec![pruned] } else { Vec::new() };
-        return Ok(Decided { events, ..nothing });
+        return Ok(Decided::reply(events, nothing));
     };
     let metadata = metadata.as_ref().map(Json::to_value);
     let keys: Option<BTreeSet<CheckpointKey>> = keys.map(|keys| keys.into_iter().collect());
@@ -369,12 +361,12 @@ fn prune(table: &Table, command: Prune, stamp: &Stamp) -> Result<Decided, Reject
         .filter(|number| !is_filtered || record(number).is_some_and(is_wanted))
         .collect();
     if numbers.is_empty() {
-        return Ok(nothing);
+        return Ok(Decided::reply(Vec::new(), nothing));
     }
     let bytes = freed(table, thread, &numbers);
-    let plan = ReplyPlan::Pruned(numbers.len() as u64, bytes);
+    let reply = Reply::Pruned { pruned: numbers.len() as u64, bytes };
     let numbers = ranges(numbers.into_iter());
-    Ok(Decided { events: vec![Event::Pruned { task, numbers, bytes, why: Why::Asked }], plan })
+    Ok(Decided::reply(vec![Event::Pruned { task, numbers, bytes, why: Why::Asked }], reply))
 }
 
 fn retain(table: &Table, command: Retain) -> Result<Decided, Rejection> {
@@ -393,26 +385,7 @@ fn retain(table: &Table, command: Retain) -> Result<Decided, Rejection> {
     }
     let is_same = before.map_or(!is_bound, |before| *before == rule);
     let events = if is_same { Vec::new() } else { vec![Event::Retained { rule }] };
-    Ok(Decided { events, plan: ReplyPlan::Rules })
-}
-
-/// The reply to the caller.
-pub fn answer(table: &Table, plan: ReplyPlan) -> Reply {
-    let found = |checkpoint: &CheckpointId| {
-        table.get(checkpoint).expect("only known checkpoints are answered with")
-    };
-    match plan {
-        ReplyPlan::Checkpoint(checkpoint) => {
-            Reply::Checkpoint(Box::new(found(&checkpoint).shown(None)))
-        }
-        ReplyPlan::Restored(checkpoint) => {
-            Reply::Restored(Box::new(table.shown(found(&checkpoint))))
-        }
-        ReplyPlan::Pruned(pruned, bytes) => Reply::Pruned { pruned, bytes },
-        ReplyPlan::Written(written) => Reply::Written { written },
-        ReplyPlan::Copied(copied) => Reply::Copied { copied },
-        ReplyPlan::Rules => rules(table),
-    }
+    Ok(Decided::new(events, ReplyPlan::after(|space| rules(&space.checkpoint))))
 }
 
 fn rules(table: &Table) -> Reply {
@@ -437,8 +410,7 @@ pub fn query(table: &Table, query: &Query) -> Result<Reply, Rejection> {
 
 fn list(table: &Table, query: &List) -> Result<Reply, Rejection> {
     let List { task, label, metadata, before, limit, cursor } = query;
-    let usual = limits::PAGE_DEFAULT as u64;
-    let limit = within("limit", *limit, usual, (1, limits::PAGE_MAX as u64))?;
+    let limit = page::limit(*limit)?;
     let wanted_metadata = metadata.as_ref().map(Json::to_value);
     let wanted = |record: &Record| {
         label.as_ref().is_none_or(|label| record.label.as_ref() == Some(label))
@@ -451,7 +423,7 @@ fn list(table: &Table, query: &List) -> Result<Reply, Rejection> {
     let mut checkpoints: Vec<Checkpoint> = Vec::new();
     let (mut last, mut cursor, mut bytes) = (None, None, 0);
     for (examined, record) in table.newest(task.as_ref(), before).enumerate() {
-        let is_full = checkpoints.len() as u64 == limit || bytes > limits::PAGE_BYTES_MAX;
+        let is_full = checkpoints.len() == limit || bytes > limits::PAGE_BYTES_MAX;
         if examined == limits::TASKS_EXAMINED_MAX || (is_full && wanted(record)) {
             cursor = last;
             break;

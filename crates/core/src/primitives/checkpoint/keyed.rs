@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::decide::{Decided, ReplyPlan, View, check_bytes, check_token};
+use super::decide::{Decided, View, check_bytes, check_token};
 use super::pending::{Pending, Write, Writes};
 use super::refusals::Rejection;
 use super::table::Table;
@@ -12,6 +12,7 @@ use crate::json::Json;
 use crate::limits;
 use crate::names::{StateType, TaskId};
 use crate::numbers::Token;
+use crate::page;
 use crate::refusal::{TooMany, fits, has_room, within};
 
 /// The bytes to store for a value: those of the JSON, or those that it has in Base64.
@@ -76,10 +77,11 @@ pub(super) fn write(table: &Table, view: &impl View, command: Write) -> Result<D
         return Err(TooMany { what: "writes after this checkpoint", max }.into());
     }
     check_bytes(table, bytes)?;
-    let plan = ReplyPlan::Written(kept.len() as u64);
-    let written = Event::Written { task, key, writes: kept.into_iter().map(Arc::new).collect() };
-    let is_nothing = matches!(&written, Event::Written { writes, .. } if writes.is_empty());
-    Ok(Decided { events: if is_nothing { Vec::new() } else { vec![written] }, plan })
+    let reply = Reply::Written { written: kept.len() as u64 };
+    let writes: Vec<_> = kept.into_iter().map(Arc::new).collect();
+    let events =
+        if writes.is_empty() { Vec::new() } else { vec![Event::Written { task, key, writes }] };
+    Ok(Decided::reply(events, reply))
 }
 
 pub(super) fn copy(
@@ -105,13 +107,12 @@ pub(super) fn copy(
     let bytes: usize = records.map(Record::footprint).sum();
     check_bytes(table, bytes + table.writes().bytes_of(&source))?;
     let copied = Event::Copied { task, source, checkpoint: table.next_id(), count: count as u64 };
-    Ok(Decided { events: vec![copied], plan: ReplyPlan::Copied(count as u64) })
+    Ok(Decided::reply(vec![copied], Reply::Copied { copied: count as u64 }))
 }
 
 pub(super) fn history(table: &Table, query: &History) -> Result<Reply, Rejection> {
     let History { task, key, prefix, before, metadata, limit, cursor } = query;
-    let usual = limits::PAGE_DEFAULT as u64;
-    let limit = within("limit", *limit, usual, (1, limits::PAGE_MAX as u64))?;
+    let limit = page::limit(*limit)?;
     let metadata = metadata.as_ref().map(Json::to_value);
     let wanted = |record: &&Record| {
         metadata.as_ref().is_none_or(|wanted| {
@@ -129,7 +130,7 @@ pub(super) fn history(table: &Table, query: &History) -> Result<Reply, Rejection
     let found = table.by_key(task, begins, before).filter(is_right);
     let (mut checkpoints, mut bytes, mut cursor) = (Vec::new(), 0, None);
     for record in found.filter(wanted) {
-        if checkpoints.len() as u64 == limit || bytes > limits::PAGE_BYTES_MAX {
+        if checkpoints.len() == limit || bytes > limits::PAGE_BYTES_MAX {
             cursor = checkpoints.last().and_then(|it: &super::Checkpoint| it.key.clone());
             break;
         }

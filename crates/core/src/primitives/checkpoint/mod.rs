@@ -83,7 +83,7 @@ pub use chunk::{Chunk, decoded, encoded};
 pub use chunking::cut;
 pub use containment::contains;
 pub use content::{Content, Freed, Pages, Piece, Recipe};
-pub use decide::{Decided, ReplyPlan, View, Work, answer, decide, query};
+pub use decide::{View, Work, query};
 pub use facts::{Facts, Part};
 pub use interned::Interned;
 pub use pending::{

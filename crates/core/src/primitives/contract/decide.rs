@@ -5,19 +5,15 @@ use super::table::Table;
 use super::terms::Terms;
 use super::vocabulary::{Command, Declaration, Declare, Event, Query, Reply, Signal};
 use crate::names::{AgentId, ContractName, Key, NamespaceName};
-use crate::primitive::Rules;
+use crate::page;
+use crate::primitive::{self, Rules};
 use crate::refusal::{BadField, TooMany};
 use crate::space::stamp::Stamp;
 use crate::space::{Happening, ReplyPlan, Space};
 use crate::{contracts, limits};
 
-/// The events of a command. The reply is the resulting contract, unless it was deleted.
-pub struct Decided {
-    /// The events.
-    pub events: Vec<Event>,
-    /// The reply; if none, the contract after the events.
-    pub reply: Option<Reply>,
-}
+/// The outcome of a command.
+type Decided = primitive::Decided<Event>;
 
 impl Rules for Table {
     type Command = Command;
@@ -32,13 +28,7 @@ impl Rules for Table {
         stamp: &Stamp,
         happening: &mut Happening<'_>,
     ) -> Result<ReplyPlan, Rejection> {
-        let name = command.name().clone();
-        let decided = decide(&space.contract, command, &stamp.agent)?;
-        happening.extend(decided.events);
-        Ok(ReplyPlan::after(move |space| {
-            let there = || space.contract.get(&name).expect("it was just declared").clone();
-            Some(decided.reply.unwrap_or_else(|| Reply::Declaration(there())))
-        }))
+        Ok(happening.take(decide(&space.contract, command, &stamp.agent)?))
     }
 
     fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
@@ -55,7 +45,7 @@ impl Rules for Table {
 }
 
 /// Decides a command of an agent against the current table.
-pub fn decide(table: &Table, command: Command, agent: &AgentId) -> Result<Decided, Rejection> {
+fn decide(table: &Table, command: Command, agent: &AgentId) -> Result<Decided, Rejection> {
     match command {
         Command::Declare(declare) => self::declare(table, *declare, agent),
         Command::Delete { name, force } => delete(table, name, force, agent),
@@ -79,8 +69,12 @@ fn declare(table: &Table, declare: Declare, agent: &AgentId) -> Result<Decided, 
         let max = limits::CONTRACT_PATTERNS_MAX;
         return Err(TooMany { what: "patterns of contracts", max }.into());
     }
-    let event = Event::Declared { name, keys, on_break, replaced: before.is_some() };
-    Ok(Decided { events: vec![event], reply: None })
+    let replaced = before.is_some();
+    let event = Event::Declared { name: name.clone(), keys, on_break, replaced };
+    let plan = ReplyPlan::after(move |space| {
+        Reply::Declaration(space.contract.get(&name).expect("it was just declared").clone())
+    });
+    Ok(Decided::new(vec![event], plan))
 }
 
 fn delete(
@@ -93,8 +87,8 @@ fn delete(
     if !force {
         check_owner(contract, agent)?;
     }
-    let reply = Some(Reply::Declaration(contract.clone()));
-    Ok(Decided { events: vec![Event::Deleted { name }], reply })
+    let reply = Reply::Declaration(contract.clone());
+    Ok(Decided::reply(vec![Event::Deleted { name }], reply))
 }
 
 fn check_owner(contract: &Declaration, agent: &AgentId) -> Result<(), Rejection> {
@@ -152,9 +146,7 @@ fn list(
     if !(1..=limits::PAGE_MAX).contains(&limit) {
         return Err(Rejection::LimitOutOfRange { given: limit, max: limits::PAGE_MAX });
     }
-    let mut declarations: Vec<_> = table.after(cursor).take(limit + 1).cloned().collect();
-    let more = declarations.len() > limit;
-    declarations.truncate(limit);
-    let cursor = declarations.last().filter(|_| more).map(|last| last.name.clone());
+    let found = table.after(cursor).cloned();
+    let (declarations, cursor) = page::first(found, limit, |last| last.name.clone());
     Ok(Reply::Declarations { declarations, cursor })
 }

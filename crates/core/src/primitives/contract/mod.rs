@@ -45,7 +45,6 @@ mod terms;
 mod tests;
 mod vocabulary;
 
-pub use decide::{Decided, decide};
 pub use refusals::Rejection;
 pub(crate) use rules_change::SchemaChange;
 pub use table::{Table, Undo};

@@ -19,16 +19,15 @@ use crate::json::Json;
 use crate::limits;
 use crate::names::{AgentId, HandoffId, TaskId};
 use crate::numbers::{Token, WaitId};
-use crate::primitive::Rules;
+use crate::page::{self, Selection};
+use crate::primitive::{self, Rules};
 use crate::refusal::{fits, has_room, json_fits, text_fits, within};
 use crate::rule::{Judgement, Proposal, Receiver as Known};
 use crate::space::stamp::Stamp;
-use crate::space::{
-    CommitEffort, Happening, ReplyPlan as SpacePlan, RulesTooCostly, Space, SpaceView,
-};
+use crate::space::{CommitEffort, Happening, ReplyPlan, RulesTooCostly, Space, SpaceView};
 use crate::state;
 use crate::task::Record;
-use crate::task::{Table as Tasks, Task};
+use crate::task::Task;
 use crate::time::Timestamp;
 use crate::waiting::wait::Left;
 
@@ -63,65 +62,42 @@ pub trait View {
 /// none, and the entries move.
 pub type Moved = Vec<AnyEvent>;
 
-/// The events of a command, and how to build its reply.
-pub struct Decided {
-    /// The events. Empty if nothing changes.
-    pub events: Vec<Event>,
-    /// The changes of shared state that come with it.
-    pub moved: Moved,
-    /// Which reply to build once the events are applied.
-    pub plan: ReplyPlan,
+/// The outcome of a command. Its events include the changes of shared state that come with it.
+pub(crate) type Decided = primitive::Decided<AnyEvent>;
+
+/// One event, and the hand-off as it is after it.
+pub(super) fn decided(handoff: HandoffId, event: Event) -> Decided {
+    decided_with(handoff, event, Moved::new())
 }
 
-/// Which reply to build.
-pub enum ReplyPlan {
-    /// A hand-off.
-    Handoff(HandoffId),
-    /// The received hand-off, if any.
-    Received(Option<HandoffId>),
-    /// The accepted hand-off, and the values that were handed over.
-    Accepted(HandoffId, BTreeMap<String, Json>),
-    /// Several hand-offs.
-    Handoffs(Vec<HandoffId>),
-    /// The errors and warnings about an offer.
-    Verdict(Judgement),
-    /// The call waits: it is answered later.
-    Later,
+/// The same, with the changes of shared state that come with it.
+pub(super) fn decided_with(handoff: HandoffId, event: Event, moved: Moved) -> Decided {
+    let plan = ReplyPlan::after(move |space| Reply::Handoff(found(&space.handoff, &handoff)));
+    Decided::new(with(event, moved), plan)
 }
 
-impl ReplyPlan {
-    /// The reply to the caller; none yet if the call waits.
-    pub fn reply(self, table: &Table, tasks: &Tasks) -> Option<Reply> {
-        let shown = |id: &HandoffId| -> Arc<Handoff> {
-            Arc::clone(table.get(id).expect("only known hand-offs are answered with"))
-        };
-        Some(match self {
-            Self::Handoff(id) => Reply::Handoff(shown(&id)),
-            Self::Received(id) => Reply::Received(id.map(|id| shown(&id))),
-            Self::Accepted(id, values) => {
-                let handoff = shown(&id);
-                let task = handoff.task.as_ref().and_then(|task| tasks.shown(task, Vec::new()));
-                Reply::Accepted { handoff, task: task.map(Box::new), values }
-            }
-            Self::Handoffs(ids) => {
-                let handoffs = ids.iter().map(|id| Handoff::clone(&shown(id))).collect();
-                Reply::Handoffs { handoffs, cursor: None }
-            }
-            Self::Verdict(Judgement { errors, warnings }) => {
-                Reply::Verdict { valid: errors.is_empty(), errors, warnings }
-            }
-            Self::Later => return None,
-        })
-    }
+/// An event of a hand-off, followed by changes of shared state.
+fn with(event: Event, moved: Moved) -> Vec<AnyEvent> {
+    [event.into()].into_iter().chain(moved).collect()
 }
 
-/// One event, and the hand-off to answer with.
-pub fn decided(handoff: HandoffId, event: Event) -> Decided {
-    planned(vec![event], ReplyPlan::Handoff(handoff))
+/// The received hand-off, if any, as it is after the events.
+fn received(id: Option<HandoffId>) -> ReplyPlan {
+    ReplyPlan::after(|space| Reply::Received(id.map(|id| found(&space.handoff, &id))))
 }
 
-fn planned(events: Vec<Event>, plan: ReplyPlan) -> Decided {
-    Decided { events, moved: Moved::new(), plan }
+/// The accepted hand-off with its task, as they are after the events, and the values that were
+/// handed over.
+fn accepted(id: HandoffId, values: BTreeMap<String, Json>) -> ReplyPlan {
+    ReplyPlan::after(move |space| {
+        let handoff = found(&space.handoff, &id);
+        let task = handoff.task.as_ref().and_then(|task| space.task.shown(task, Vec::new()));
+        Reply::Accepted { handoff, task: task.map(Box::new), values }
+    })
+}
+
+pub(super) fn found(table: &Table, id: &HandoffId) -> Arc<Handoff> {
+    Arc::clone(table.get(id).expect("only known hand-offs are answered with"))
 }
 
 impl Rules for Table {
@@ -136,13 +112,9 @@ impl Rules for Table {
         command: Command,
         stamp: &Stamp,
         happening: &mut Happening<'_>,
-    ) -> Result<SpacePlan, Rejection> {
+    ) -> Result<ReplyPlan, Rejection> {
         let view = SpaceView::new(space, happening.effort());
-        let decided = decide(&space.handoff, &view, command, stamp)?;
-        happening.extend(decided.events);
-        happening.extend(decided.moved);
-        let plan = decided.plan;
-        Ok(SpacePlan::after(move |space| plan.reply(&space.handoff, &space.task)))
+        Ok(happening.take(decide(&space.handoff, &view, command, stamp)?))
     }
 
     fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {
@@ -202,7 +174,7 @@ impl Rules for Table {
 }
 
 /// Decides a command against the current table.
-pub fn decide(
+pub(crate) fn decide(
     table: &Table,
     view: &impl View,
     command: Command,
@@ -251,8 +223,10 @@ fn validate(
     offer: Offer,
     stamp: &Stamp,
 ) -> Result<Decided, Rejection> {
-    let judgement = offer_checks::prepare(table, view, offer, stamp)?.judgement();
-    Ok(planned(Vec::new(), ReplyPlan::Verdict(judgement)))
+    let prepared = offer_checks::prepare(table, view, offer, stamp)?;
+    let Judgement { errors, warnings } = prepared.judgement();
+    let verdict = Reply::Verdict { valid: errors.is_empty(), errors, warnings };
+    Ok(Decided::reply(Vec::new(), verdict))
 }
 
 fn known<'a>(table: &'a Table, id: &HandoffId) -> Result<&'a Arc<Handoff>, Rejection> {
@@ -296,15 +270,15 @@ fn receive(
     if let Some(handoff) = table.next_for(&receiver, capabilities, stamp.now, 1).pop() {
         let id = handoff.id.clone();
         let event = delivered(handoff, receiver, None, stamp.now);
-        return Ok(planned(vec![event], ReplyPlan::Received(Some(id))));
+        return Ok(Decided::new(vec![event.into()], received(Some(id))));
     }
     if wait_ms == 0 {
-        return Ok(planned(Vec::new(), ReplyPlan::Received(None)));
+        return Ok(Decided::new(Vec::new(), received(None)));
     }
     has_room([("calls that wait for hand-offs", table.waits().len(), limits::WAITS_MAX)])?;
     let (wait, until) = (stamp.wait(), stamp.now.after(wait_ms));
     let queued = Event::Queued { wait, receiver, until };
-    Ok(planned(vec![queued], ReplyPlan::Later))
+    Ok(Decided::waits(queued.into()))
 }
 
 fn delivered(handoff: &Handoff, receiver: AgentId, wait: Option<WaitId>, now: Timestamp) -> Event {
@@ -359,7 +333,7 @@ fn accept(
     let values = transfer::values(&chosen);
     let receiver = caller.clone();
     let event = Event::Accepted { handoff: id.clone(), receiver, receipt, lease_ms };
-    Ok(Decided { moved, plan: ReplyPlan::Accepted(id.clone(), values), ..decided(id, event) })
+    Ok(Decided::new(with(event, moved), accepted(id, values)))
 }
 
 /// An approval expires, and is valid only for what was proposed when it was given.
@@ -524,8 +498,7 @@ pub fn query(table: &Table, view: &impl View, query: &Query) -> Result<Reply, Re
 }
 
 fn list(table: &Table, view: &impl View, query: &List) -> Result<Reply, Rejection> {
-    let usual = limits::PAGE_DEFAULT as u64;
-    let limit = within("limit", query.limit, usual, (1, limits::PAGE_MAX as u64))?;
+    let limit = page::limit(query.limit)?;
     let List { to, from, task, status, .. } = query;
     let wanted = |handoff: &Handoff| {
         let is_to = |agent: &AgentId| match &handoff.receiver {
@@ -537,20 +510,8 @@ fn list(table: &Table, view: &impl View, query: &List) -> Result<Reply, Rejectio
             && task.as_ref().is_none_or(|task| handoff.task.as_ref() == Some(task))
             && status.is_none_or(|status| handoff.status == status)
     };
-    let mut handoffs: Vec<Handoff> = Vec::new();
-    let mut cursor = None;
-    for (examined, handoff) in table.after(query).enumerate() {
-        if handoffs.len() as u64 == limit && wanted(handoff) {
-            cursor = handoffs.last().map(|handoff| handoff.id.clone());
-            break;
-        }
-        if wanted(handoff) {
-            handoffs.push(handoff.clone());
-        }
-        if examined == limits::TASKS_EXAMINED_MAX {
-            cursor = Some(handoff.id.clone());
-            break;
-        }
-    }
+    let selection = Selection { candidates: table.after(query), is_wanted: wanted, limit };
+    let (handoffs, cursor) =
+        selection.first(|handoff| (handoff.clone(), 0), |handoff| handoff.id.clone());
     Ok(Reply::Handoffs { handoffs, cursor })
 }

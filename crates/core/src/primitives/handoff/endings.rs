@@ -55,7 +55,7 @@ pub(super) fn follow(table: &Table, task: &TaskId, what: &Followed) -> Vec<Event
                 let reason = match what {
                     Followed::Done { .. } => "the task is done".to_owned(),
                     Followed::Lost { reason } => reason.clone(),
-                    Followed::HandedOn { handoff } => format!("it went on by `{handoff}`"),
+                    Followed::HandedOn { handoff } => format!("it was handed on by `{handoff}`"),
                 };
                 Event::Cancelled { handoff: id, reason: Some(reason) }
             }

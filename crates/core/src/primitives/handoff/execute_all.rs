@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
+use super::decide::found;
 use super::offer_checks::{self, Passed};
 use super::{ExecuteAll, Handoff, Offer, Receiver, Selected, fingerprint, transfer};
-use crate::handoff::{Decided, Event, Moved, Rejection, ReplyPlan, Table, View};
+use crate::event::Event as AnyEvent;
+use crate::handoff::{Decided, Event, Moved, Rejection, Reply, Table, View};
 use crate::limits;
-use crate::names::NamespaceName;
+use crate::names::{HandoffId, NamespaceName};
 use crate::refusal::has_room;
+use crate::space::ReplyPlan;
 use crate::space::stamp::Stamp;
 
 /// One hand-off for the keys in the giver's namespace, if there are any, and one for each task that
@@ -49,7 +52,12 @@ pub(super) fn execute_all(
         handoff.id = id;
         handoff.digest = fingerprint(handoff);
     }
-    let plan = ReplyPlan::Handoffs(handoffs.iter().map(|handoff| handoff.id.clone()).collect());
-    let events = handoffs.into_iter().map(|handoff| Event::Executed(Arc::new(handoff))).collect();
-    Ok(Decided { events, moved, plan })
+    let ids: Vec<HandoffId> = handoffs.iter().map(|handoff| handoff.id.clone()).collect();
+    let executed = handoffs.into_iter().map(|handoff| Event::Executed(Arc::new(handoff)));
+    let events = executed.map(AnyEvent::from).chain(moved).collect();
+    let plan = ReplyPlan::after(move |space| {
+        let handoffs = ids.iter().map(|id| Handoff::clone(&found(&space.handoff, id))).collect();
+        Reply::Handoffs { handoffs, cursor: None }
+    });
+    Ok(Decided::new(events, plan))
 }

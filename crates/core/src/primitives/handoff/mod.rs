@@ -77,7 +77,8 @@ mod transfer_context;
 mod vocabulary;
 
 pub use counters::{Added, Counters};
-pub use decide::{Decided, Moved, ReplyPlan, View, decide, decided, query};
+pub(crate) use decide::{Decided, decide};
+pub use decide::{Moved, View, query};
 pub use digest::{content, fingerprint};
 pub use facts::Facts;
 pub use offer::{Accept, Complete, ExecuteAll, Import, List, Offer, OnLoop};

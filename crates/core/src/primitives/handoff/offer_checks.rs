@@ -268,7 +268,7 @@ fn unlikely(view: &impl View, to: &Receiver) -> Option<Finding> {
         Receiver::Agent(agent) => match view.agent(agent) {
             Some(there) if there.is_active => return None,
             Some(_) => format!("`{agent}` is not there now"),
-            None => format!("nobody has ever registered as `{agent}`"),
+            None => format!("no agent has ever registered as `{agent}`"),
         },
         Receiver::Capability(name) if view.has_capable(name) => return None,
         Receiver::Capability(name) => format!("no active agent has the capability `{name}`"),

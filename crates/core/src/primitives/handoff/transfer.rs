@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use serde_json::json;
 
+use super::decide::{decided, decided_with};
 use super::offer_checks::{self, Opposed, Passed};
 use super::{Chosen, Handoff, LeftOut, Offer, Receipt, Receiver, Status, Taken};
-use crate::handoff::{Decided, Event, Moved, Rejection, Table, View, decided};
+use crate::handoff::{Decided, Event, Moved, Rejection, Table, View};
 use crate::json::{Json, Shape};
 use crate::limits;
 use crate::names::{AgentId, Key, NamespaceName};
@@ -18,7 +19,7 @@ use crate::state::Entry;
 
 /// A proposal that fails a check is recorded as a failed hand-off; an invalid request, or one that
 /// the caller may not make, is refused.
-pub fn execute(
+pub(super) fn execute(
     table: &Table,
     view: &impl View,
     offer: Offer,
@@ -29,10 +30,10 @@ pub fn execute(
         return refuse("task", "there is nothing to hand over without one");
     }
     let Receiver::Agent(to) = offer.to.clone() else {
-        return refuse("to", "it must be an agent: nobody is asked whether they want it");
+        return refuse("to", "it must be an agent, because nothing waits for acceptance");
     };
     if offer.approval.is_some() {
-        return refuse("approval", "nobody is asked: make an offer instead");
+        return refuse("approval", "there is nothing to approve: make an offer instead");
     }
     let prepared = offer_checks::prepare(table, view, offer, stamp)?;
     let refused = |mut handoff: Handoff, step: &str, rejection: &Rejection| {
@@ -59,7 +60,7 @@ pub fn execute(
     };
     executed(&mut handoff, &chosen, to, stamp);
     let id = handoff.id.clone();
-    Ok(Decided { moved, ..decided(id, Event::Executed(Arc::new(handoff))) })
+    Ok(decided_with(id, Event::Executed(Arc::new(handoff)), moved))
 }
 
 /// The record of a hand-off that has moved its state and its task to an agent.

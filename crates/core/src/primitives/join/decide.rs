@@ -9,10 +9,10 @@ use crate::join::{Outcome, Record};
 use crate::limits;
 use crate::names::{AgentId, GroupName, JoinId, TaskId};
 use crate::numbers::WaitId;
-use crate::primitive::Rules;
+use crate::primitive::{self, Rules};
 use crate::refusal::{TooMany, has_room, within};
 use crate::space::stamp::Stamp;
-use crate::space::{Happening, ReplyPlan as SpacePlan, Space, TasksView};
+use crate::space::{Happening, ReplyPlan, Space, TasksView};
 use crate::task;
 use crate::waiting::wait::Left;
 
@@ -26,24 +26,15 @@ pub trait View {
     fn group(&self, group: &GroupName) -> Vec<TaskId>;
 }
 
-/// The events of a command, and how to build its reply.
-pub struct Decided {
-    /// The events. Empty if nothing changes.
-    pub events: Vec<Event>,
-    /// Which reply to build once the events are applied.
-    pub plan: ReplyPlan,
-}
+/// The outcome of a command.
+type Decided = primitive::Decided<Event>;
 
-/// Which reply to build.
-pub enum ReplyPlan {
-    /// The join.
-    Join(JoinId),
-    /// The join, which has settled.
-    Settled(JoinId),
-    /// It has not settled.
-    Nothing,
-    /// The call waits: it is answered later.
-    Later,
+/// The join, as it is after the events, in this kind of reply.
+fn join(id: JoinId, reply: impl FnOnce(Box<Join>) -> Reply + 'static) -> ReplyPlan {
+    ReplyPlan::after(move |space| {
+        let record = space.join.get(&id).expect("only known joins are answered with");
+        reply(shown(record, &TasksView(&space.task)))
+    })
 }
 
 impl Rules for Table {
@@ -58,11 +49,8 @@ impl Rules for Table {
         command: Command,
         stamp: &Stamp,
         happening: &mut Happening<'_>,
-    ) -> Result<SpacePlan, Rejection> {
-        let decided = decide(&space.join, &TasksView(&space.task), command, stamp)?;
-        happening.extend(decided.events);
-        let plan = decided.plan;
-        Ok(SpacePlan::after(move |space| answer(&space.join, &TasksView(&space.task), &plan)))
+    ) -> Result<ReplyPlan, Rejection> {
+        Ok(happening.take(decide(&space.join, &TasksView(&space.task), command, stamp)?))
     }
 
     fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {
@@ -109,7 +97,7 @@ impl Rules for Table {
 }
 
 /// Decides a command against the current table.
-pub fn decide(
+fn decide(
     table: &Table,
     view: &impl View,
     command: Command,
@@ -153,12 +141,12 @@ fn create(
         .map(|given| within("deadline_ms", Some(given), given, (1, limits::TTL_MS_MAX)))
         .transpose()?;
     check_counts(table, group.as_ref(), &members)?;
-    let join = id.unwrap_or_else(|| table.fresh_id(stamp.revision));
+    let id = id.unwrap_or_else(|| table.fresh_id(stamp.revision));
     let deadline = deadline_ms.map(|deadline_ms| stamp.now.after(deadline_ms));
     // The members of a group are found through the tasks.
     let tasks = if group.is_some() { Vec::new() } else { members };
-    let event = Event::Created { join: join.clone(), need, group, tasks, deadline };
-    Ok(Decided { events: vec![event], plan: ReplyPlan::Join(join) })
+    let event = Event::Created { join: id.clone(), need, group, tasks, deadline };
+    Ok(Decided::new(vec![event], join(id, Reply::Join)))
 }
 
 fn bad<T>(reason: &str) -> Result<T, Rejection> {
@@ -219,10 +207,11 @@ fn wait(
         return Err(Rejection::NotFound { join });
     };
     if record.settled_at.is_some() {
-        return Ok(Decided { events: Vec::new(), plan: ReplyPlan::Settled(join) });
+        let settled = |join| Reply::Settled(Some(join));
+        return Ok(Decided::new(Vec::new(), self::join(join, settled)));
     }
     if wait_ms == 0 {
-        return Ok(Decided { events: Vec::new(), plan: ReplyPlan::Nothing });
+        return Ok(Decided::reply(Vec::new(), Reply::Settled(None)));
     }
     let waiter = stamp.agent.clone();
     let counts = [
@@ -233,7 +222,7 @@ fn wait(
     has_room(counts)?;
     let until = stamp.now.after(wait_ms);
     let event = Event::Queued { join, waiter, wait: stamp.wait(), until };
-    Ok(Decided { events: vec![event], plan: ReplyPlan::Later })
+    Ok(Decided::waits(event))
 }
 
 fn settle(table: &Table) -> Vec<Event> {
@@ -261,20 +250,6 @@ fn gave_up(waiter: &Waiter, left: Left) -> Event {
 /// A join as callers see it.
 fn shown(record: &Record, view: &impl View) -> Box<Join> {
     Box::new(record.shown(|task| view.status(task)))
-}
-
-/// The reply to the caller; none yet if the call waits.
-pub fn answer(table: &Table, view: &impl View, plan: &ReplyPlan) -> Option<Reply> {
-    let found = |join: &JoinId| {
-        let record = table.get(join).expect("only known joins are answered with");
-        shown(record, view)
-    };
-    Some(match plan {
-        ReplyPlan::Join(join) => Reply::Join(found(join)),
-        ReplyPlan::Settled(join) => Reply::Settled(Some(found(join))),
-        ReplyPlan::Nothing => Reply::Settled(None),
-        ReplyPlan::Later => return None,
-    })
 }
 
 /// The result of the waiting call that this event ends.

@@ -41,7 +41,7 @@ mod table;
 mod tests;
 mod vocabulary;
 
-pub use decide::{Decided, ReplyPlan, View, answer, decide, ending, query};
+pub use decide::{View, ending, query};
 pub use record::{Member, Outcome, Record};
 pub use refusals::Rejection;
 pub use table::{Facts, Table, Undo, Waiter};

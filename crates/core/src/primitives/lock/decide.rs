@@ -6,46 +6,23 @@ use super::vocabulary::{Acquire, Command, Event, Hold, Link, Query, Reply, Signa
 use crate::limits;
 use crate::names::{AgentId, LockName};
 use crate::numbers::{Token, WaitId};
-use crate::primitive::Rules;
+use crate::page;
+use crate::primitive::{self, Rules};
 use crate::refusal::within;
 use crate::space::stamp::Stamp;
-use crate::space::{Happening, ReplyPlan as SpacePlan, Space};
+use crate::space::{Happening, ReplyPlan, Space};
 use crate::waiting::deadlock::find_cycles;
 #[cfg(feature = "planted")]
 use crate::waiting::holds::Held;
 use crate::waiting::lease_time::{is_worth_renewing, ttl_ms as checked_ttl};
 use crate::waiting::wait::Left;
 
-/// The events of a command, and how to build its reply.
-pub struct Decided {
-    /// The events. Empty if nothing changes.
-    pub events: Vec<Event>,
-    /// Which reply to build once the events are applied.
-    pub plan: ReplyPlan,
-}
+/// The outcome of a command.
+type Decided = primitive::Decided<Event>;
 
-/// Which reply to build.
-pub enum ReplyPlan {
-    /// The hold on a lock.
-    Hold(LockName),
-    /// The lock.
-    Lock(LockName),
-    /// The result is null.
-    Nothing,
-    /// The call waits: it is answered later.
-    Later,
-}
-
-impl ReplyPlan {
-    /// The reply to the caller; none yet if the call waits.
-    fn reply(self, table: &Table) -> Option<Reply> {
-        Some(match self {
-            Self::Hold(name) => Reply::Hold(table.hold(&name).cloned()),
-            Self::Lock(name) => Reply::Lock(table.lock(&name)),
-            Self::Nothing => Reply::Hold(None),
-            Self::Later => return None,
-        })
-    }
+/// The hold on a lock, as it is after the events.
+fn hold(name: LockName) -> ReplyPlan {
+    ReplyPlan::after(move |space| Reply::Hold(space.lock.hold(&name).cloned()))
 }
 
 impl Rules for Table {
@@ -60,11 +37,8 @@ impl Rules for Table {
         command: Command,
         stamp: &Stamp,
         happening: &mut Happening<'_>,
-    ) -> Result<SpacePlan, Rejection> {
-        let decided = decide(&space.lock, command, stamp)?;
-        happening.extend(decided.events);
-        let plan = decided.plan;
-        Ok(SpacePlan::after(move |space| plan.reply(&space.lock)))
+    ) -> Result<ReplyPlan, Rejection> {
+        Ok(happening.take(decide(&space.lock, command, stamp)?))
     }
 
     fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {
@@ -109,7 +83,7 @@ impl Rules for Table {
 }
 
 /// Decides a command against the current table.
-pub fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided, Rejection> {
+fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided, Rejection> {
     match command {
         Command::Acquire(command) => acquire(table, command, stamp),
         Command::Renew { name, token, ttl_ms } => renew(table, name, token, ttl_ms, stamp),
@@ -127,16 +101,16 @@ fn acquire(table: &Table, command: Acquire, stamp: &Stamp) -> Result<Decided, Re
         table.holds().check_counts(&holder, all)?;
         let token = stamp.token();
         let event = Event::Acquired { name: name.clone(), holder, token, ttl_ms, wait: None };
-        return Ok(Decided { events: vec![event], plan: ReplyPlan::Hold(name) });
+        return Ok(Decided::new(vec![event], hold(name)));
     }
     if wait_ms == 0 {
-        return Ok(Decided { events: Vec::new(), plan: ReplyPlan::Nothing });
+        return Ok(Decided::reply(Vec::new(), Reply::Hold(None)));
     }
     let all = ("calls that wait for a lock", table.holds().waits().all().len(), limits::WAITS_MAX);
     table.holds().check_counts(&holder, all)?;
     let until = stamp.now.after(wait_ms);
     let event = Event::Queued { name, waiter: holder, wait: stamp.wait(), ttl_ms, until };
-    Ok(Decided { events: vec![event], plan: ReplyPlan::Later })
+    Ok(Decided::waits(event))
 }
 
 /// The hold, if the token is valid.
@@ -165,13 +139,14 @@ fn renew(
     let ttl_ms = checked_ttl(ttl_ms, hold.ttl_ms)?;
     let is_worth_it = is_worth_renewing(stamp.now, hold.expires_at, hold.ttl_ms, ttl_ms);
     let renewed = is_worth_it.then(|| Event::Renewed { name: name.clone(), ttl_ms });
-    Ok(Decided { events: renewed.into_iter().collect(), plan: ReplyPlan::Hold(name) })
+    Ok(Decided::new(renewed.into_iter().collect(), self::hold(name)))
 }
 
 fn release(table: &Table, name: LockName, token: Token) -> Result<Decided, Rejection> {
     held(table, &name, token)?;
     let event = Event::Released { name: name.clone(), token };
-    Ok(Decided { events: vec![event], plan: ReplyPlan::Lock(name) })
+    let lock = ReplyPlan::after(move |space| Reply::Lock(space.lock.lock(&name)));
+    Ok(Decided::new(vec![event], lock))
 }
 
 fn hand_over(table: &Table, name: &LockName, stamp: &Stamp) -> Vec<Event> {
@@ -207,15 +182,10 @@ pub fn query(table: &Table, query: &Query) -> Result<Reply, Rejection> {
     match query {
         Query::Get { name } => Ok(Reply::Lock(table.lock(name))),
         Query::List { limit, cursor } => {
-            let range = (1, limits::PAGE_MAX as u64);
-            let limit = within("limit", *limit, limits::PAGE_DEFAULT as u64, range)?;
-            let limit = usize::try_from(limit).expect("pages are small");
+            let limit = page::limit(*limit)?;
             let holds = table.holds().after(cursor.as_ref());
-            let mut names: Vec<_> = holds.map(|hold| &hold.name).take(limit + 1).collect();
-            let more = names.len() > limit;
-            names.truncate(limit);
-            let cursor = names.last().filter(|_| more).map(|last| (*last).clone());
-            let locks = names.into_iter().map(|name| table.lock(name)).collect();
+            let locks = holds.map(|hold| table.lock(&hold.name));
+            let (locks, cursor) = page::first(locks, limit, |last| last.name.clone());
             Ok(Reply::Locks { locks, deadlocks: deadlocks(table), cursor })
         }
     }

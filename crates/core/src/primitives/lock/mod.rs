@@ -31,7 +31,7 @@ mod table;
 mod tests;
 mod vocabulary;
 
-pub use decide::{Decided, ReplyPlan, decide, ending, query};
+pub use decide::{ending, query};
 pub use refusals::Rejection;
 pub use table::{Table, Undo, Waiter};
 pub use vocabulary::{Acquire, Command, Event, Hold, Link, Lock, Query, Reply, Signal, Status};

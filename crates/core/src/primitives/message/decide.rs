@@ -8,10 +8,11 @@ use crate::message::requests::{self, answered};
 use crate::message::{Handler, List, Message, Status, mail};
 use crate::names::{AgentId, HandlerName, MessageId};
 use crate::numbers::WaitId;
-use crate::primitive::Rules;
-use crate::refusal::{has_room, within};
+use crate::page::{self, Selection};
+use crate::primitive::{self, Rules};
+use crate::refusal::has_room;
 use crate::space::stamp::Stamp;
-use crate::space::{Happening, ReplyPlan as SpacePlan, Space, TablesView};
+use crate::space::{Happening, ReplyPlan, Space, TablesView};
 use crate::time::Timestamp;
 use crate::waiting::wait::Left;
 
@@ -23,46 +24,24 @@ pub trait View {
     fn capable(&self, capability: &str) -> Vec<AgentId>;
 }
 
-/// The events of a command, and how to build its reply.
-pub struct Decided {
-    /// The events. Empty if nothing changes.
-    pub events: Vec<Event>,
-    /// Which reply to build once the events are applied.
-    pub plan: ReplyPlan,
+/// The outcome of a command.
+pub(crate) type Decided = primitive::Decided<Event>;
+
+/// The message, as it is after the events.
+pub(super) fn message(id: MessageId) -> ReplyPlan {
+    ReplyPlan::after(move |space| Reply::Message(Box::new(found(&space.message, &id))))
 }
 
-/// Which reply to build.
-pub enum ReplyPlan {
-    /// A message.
-    Message(MessageId),
-    /// What was received.
-    Received(Vec<MessageId>),
-    /// This reply.
-    Reply(Box<Reply>),
-    /// A registration for a handler.
-    Handler(HandlerName, AgentId),
-    /// The call waits: it is answered later.
-    Later,
+/// What was received, as it is after the events.
+pub(super) fn received(ids: Vec<MessageId>) -> ReplyPlan {
+    ReplyPlan::after(move |space| {
+        let messages = ids.iter().map(|id| found(&space.message, id)).collect();
+        Reply::Received { messages }
+    })
 }
 
-impl ReplyPlan {
-    /// The reply to the caller; none yet if the call waits.
-    pub fn reply(self, table: &Table) -> Option<Reply> {
-        let shown = |id: &MessageId| {
-            let message = table.get(id).expect("only known messages are answered with");
-            Message::clone(message)
-        };
-        Some(match self {
-            Self::Message(id) => Reply::Message(Box::new(shown(&id))),
-            Self::Received(ids) => Reply::Received { messages: ids.iter().map(shown).collect() },
-            Self::Reply(reply) => *reply,
-            Self::Handler(handler, agent) => {
-                let found = table.registry().handler(&handler, &agent);
-                Reply::Handler(found.expect("it was just registered").clone())
-            }
-            Self::Later => return None,
-        })
-    }
+fn found(table: &Table, id: &MessageId) -> Message {
+    Message::clone(table.get(id).expect("only known messages are answered with"))
 }
 
 impl Rules for Table {
@@ -77,11 +56,8 @@ impl Rules for Table {
         command: Command,
         stamp: &Stamp,
         happening: &mut Happening<'_>,
-    ) -> Result<SpacePlan, Rejection> {
-        let decided = decide(&space.message, &TablesView::of(space), command, stamp)?;
-        happening.extend(decided.events);
-        let plan = decided.plan;
-        Ok(SpacePlan::after(move |space| plan.reply(&space.message)))
+    ) -> Result<ReplyPlan, Rejection> {
+        Ok(happening.take(decide(&space.message, &TablesView::of(space), command, stamp)?))
     }
 
     fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {
@@ -138,7 +114,7 @@ impl Rules for Table {
 }
 
 /// Decides a command against the current table.
-pub fn decide(
+pub(crate) fn decide(
     table: &Table,
     view: &impl View,
     command: Command,
@@ -166,9 +142,13 @@ fn register(
     if view.session_since(&caller).is_none() {
         return Err(Rejection::NoSession { caller });
     }
-    let plan = ReplyPlan::Handler(handler.clone(), caller.clone());
+    let registered = (handler.clone(), caller.clone());
+    let plan = ReplyPlan::after(move |space| {
+        let found = space.message.registry().handler(&registered.0, &registered.1);
+        Reply::Handler(found.expect("it was just registered").clone())
+    });
     if table.registry().handler(&handler, &caller).is_some() {
-        return Ok(Decided { events: Vec::new(), plan });
+        return Ok(Decided::new(Vec::new(), plan));
     }
     has_room([
         (
@@ -182,7 +162,7 @@ fn register(
             limits::HANDLERS_PER_NAME_MAX,
         ),
     ])?;
-    Ok(Decided { events: vec![Event::HandlerAdded { handler, holder: caller }], plan })
+    Ok(Decided::new(vec![Event::HandlerAdded { handler, holder: caller }], plan))
 }
 
 fn remove(table: &Table, handler: HandlerName, stamp: &Stamp) -> Result<Decided, Rejection> {
@@ -190,8 +170,8 @@ fn remove(table: &Table, handler: HandlerName, stamp: &Stamp) -> Result<Decided,
     let Some(found) = table.registry().handler(&handler, &caller).cloned() else {
         return Err(Rejection::NoSuchHandler { handler, caller });
     };
-    let plan = ReplyPlan::Reply(Box::new(Reply::Handler(found)));
-    Ok(Decided { events: vec![Event::HandlerRemoved { handler, holder: caller }], plan })
+    let removed = Event::HandlerRemoved { handler, holder: caller };
+    Ok(Decided::reply(vec![removed], Reply::Handler(found)))
 }
 
 /// Its unacknowledged mail is delivered again when due; only requests cannot wait for that.
@@ -264,29 +244,16 @@ pub fn query(table: &Table, query: &Query) -> Result<Reply, Rejection> {
 
 fn list(table: &Table, query: &List) -> Result<Reply, Rejection> {
     let List { agent, status, thread, limit, cursor } = query;
-    let usual = limits::PAGE_DEFAULT as u64;
-    let limit = within("limit", *limit, usual, (1, limits::PAGE_MAX as u64))?;
+    let limit = page::limit(*limit)?;
     let wanted = |message: &Message| {
         status.is_none_or(|status: Status| message.status == status)
             && thread.as_ref().is_none_or(|thread| message.thread == *thread)
     };
-    let (mut messages, mut bytes, mut next) = (Vec::new(), 0, None);
-    for (examined, message) in table.store().after(agent.as_ref(), cursor.as_ref()).enumerate() {
-        let is_full = messages.len() as u64 == limit || bytes > limits::PAGE_BYTES_MAX;
-        if is_full && wanted(message) {
-            next = messages.last().map(|last: &Message| last.id.clone());
-            break;
-        }
-        if wanted(message) {
-            bytes += message.bytes();
-            messages.push(message.clone());
-        }
-        if examined == limits::TASKS_EXAMINED_MAX {
-            next = Some(message.id.clone());
-            break;
-        }
-    }
-    Ok(Reply::Messages { messages, cursor: next })
+    let candidates = table.store().after(agent.as_ref(), cursor.as_ref());
+    let shown = |message: &Message| (message.clone(), message.bytes());
+    let selection = Selection { candidates, is_wanted: wanted, limit };
+    let (messages, cursor) = selection.first(shown, |message| message.id.clone());
+    Ok(Reply::Messages { messages, cursor })
 }
 
 fn handlers(
@@ -295,9 +262,7 @@ fn handlers(
     limit: Option<u64>,
     cursor: Option<&str>,
 ) -> Result<Reply, Rejection> {
-    let range = (1, limits::PAGE_MAX as u64);
-    let limit = within("limit", limit, limits::PAGE_DEFAULT as u64, range)?;
-    let limit = usize::try_from(limit).expect("pages are small");
+    let limit = page::limit(limit)?;
     let is_after = |found: &&Handler| {
         let Some((name, agent)) = cursor.and_then(|cursor| cursor.split_once('/')) else {
             return true;
@@ -306,10 +271,7 @@ fn handlers(
     };
     let is_wanted = |found: &&Handler| handler.is_none_or(|name| found.handler == *name);
     let found = table.registry().handlers().filter(is_wanted).filter(is_after);
-    let mut handlers: Vec<Handler> = found.take(limit + 1).cloned().collect();
-    let more = handlers.len() > limit;
-    handlers.truncate(limit);
-    let last = handlers.last().filter(|_| more);
-    let cursor = last.map(|last| format!("{}/{}", last.handler, last.agent));
+    let (handlers, cursor) =
+        page::first(found.cloned(), limit, |last| format!("{}/{}", last.handler, last.agent));
     Ok(Reply::Handlers { handlers, cursor })
 }

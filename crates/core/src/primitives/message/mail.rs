@@ -1,10 +1,11 @@
 //! The rules of sending, receiving and acknowledging.
 
+use super::decide::{self, received};
 use super::{Message, Status};
 use crate::artifact::is_any_in;
 use crate::limits;
 use crate::message::{
-    Ack, Decided, Event, Receive, Rejection, Reply, ReplyPlan, Send, Sent, Table, View, requests,
+    Ack, Decided, Event, Receive, Rejection, Reply, Send, Sent, Table, View, requests,
 };
 use crate::names::{AgentId, MessageId};
 use crate::numbers::WaitId;
@@ -14,7 +15,7 @@ use crate::time::Timestamp;
 
 /// One event, and the message to answer with.
 pub(crate) fn decided(message: MessageId, event: Event) -> Decided {
-    Decided { events: vec![event], plan: ReplyPlan::Message(message) }
+    Decided::new(vec![event], decide::message(message))
 }
 
 /// A message that is known.
@@ -117,7 +118,7 @@ pub(crate) fn receive_besides(
     let polled = is_new && !requests::listens(table, view, receiver);
     let polled = polled.then(|| Event::Polled { receiver: receiver.clone() });
     let events = events.into_iter().chain(polled).collect();
-    Ok(Decided { events, plan: ReplyPlan::Received(ids) })
+    Ok(Decided::new(events, received(ids)))
 }
 
 fn queue(
@@ -131,7 +132,7 @@ fn queue(
     has_room([("calls that wait for mail", waits, limits::WAITS_MAX)])?;
     let (wait, until) = (stamp.wait(), stamp.now.after(wait_ms));
     let queued = Event::Queued { wait, receiver: receiver.clone(), until, redeliver_ms };
-    Ok(Decided { events: vec![queued], plan: ReplyPlan::Later })
+    Ok(Decided::waits(queued))
 }
 
 /// The caller, which may also be named explicitly.
@@ -191,7 +192,7 @@ pub(crate) fn ack(table: &Table, command: Ack, stamp: &Stamp) -> Result<Decided,
     if crate::planted::is("message.ack_forgotten") {
         events.clear();
     }
-    Ok(Decided { events, plan: ReplyPlan::Reply(Box::new(Reply::Acked { messages: ids })) })
+    Ok(Decided::reply(events, Reply::Acked { messages: ids }))
 }
 
 pub(crate) fn wrong_status(message: &Message, what: &'static str) -> Rejection {

@@ -60,7 +60,8 @@ mod tests;
 mod vocabulary;
 
 pub use address::Address;
-pub use decide::{Decided, ReplyPlan, View, decide, ending, query};
+pub(crate) use decide::{Decided, decide};
+pub use decide::{View, ending, query};
 pub use facts::Facts;
 pub use handlers::{Handler, HandlerRegistry, Listener, Replaced};
 pub use payloads::{Ack, List, Receive, Request, Respond, Send};

@@ -7,8 +7,8 @@ use super::{Address, Given, Message, Status};
 use crate::artifact::is_any_in;
 use crate::limits;
 use crate::message::{
-    Answered, Decided, Event, Failed, Receive, Rejection, Reply, ReplyPlan, Request, Requested,
-    Respond, Sent, Table, View,
+    Answered, Decided, Event, Failed, Receive, Rejection, Reply, Request, Requested, Respond, Sent,
+    Table, View,
 };
 use crate::names::AgentId;
 use crate::refusal::{bad, json_fits, within};
@@ -43,7 +43,7 @@ pub(crate) fn request(
     let (thread, reply_to, expires_at) = (None, None, None);
     let sent =
         Sent { message, to, body, holds, thread, reply_to, expires_at, traceparent, request };
-    Ok(Decided { events: vec![Event::Sent(Box::new(sent))], plan: ReplyPlan::Later })
+    Ok(Decided::waits(Event::Sent(Box::new(sent))))
 }
 
 /// The same request with the same key was sent before, and its caller was disconnected.
@@ -70,13 +70,9 @@ fn repeated(
             let (id, to) = (message.id.clone(), message.to.clone());
             let (requester, wait) = (stamp.agent.clone(), stamp.wait());
             let event = Event::Rejoined { message: id, to, requester, wait };
-            Some(Ok(Decided { events: vec![event], plan: ReplyPlan::Later }))
+            Some(Ok(Decided::waits(event)))
         }
-        Status::Replied => {
-            let answer = answered(message);
-            let plan = |reply| ReplyPlan::Reply(Box::new(reply));
-            Some(answer.map(|reply| Decided { events: Vec::new(), plan: plan(reply) }))
-        }
+        Status::Replied => Some(answered(message).map(|reply| Decided::reply(Vec::new(), reply))),
         Status::TimedOut => too_late(),
         Status::Dead | Status::Acked | Status::Expired | Status::Lost => None,
     }

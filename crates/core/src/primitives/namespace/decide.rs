@@ -6,17 +6,22 @@ use super::vocabulary::{Command, Event, Query, Reply, Signal};
 use crate::limits;
 use crate::names::NamespaceName;
 use crate::namespace::rules::Rules;
+use crate::page;
 use crate::primitive;
 use crate::refusal::TooMany;
 use crate::space::stamp::Stamp;
 use crate::space::{Happening, ReplyPlan, Space};
 
-/// The events of a command. The reply is the resulting namespace, unless it was deleted.
-pub struct Decided {
-    /// The events. Empty if nothing changes.
-    pub events: Vec<Event>,
-    /// The reply; if none, the namespace after the events.
-    pub reply: Option<Reply>,
+/// The outcome of a command.
+type Decided = primitive::Decided<Event>;
+
+/// The event, and the namespace as it is after it.
+fn decided(event: Event) -> Decided {
+    let name = event.name().clone();
+    let plan = ReplyPlan::after(move |space| {
+        Reply::Namespace(space.namespace.get(&name).expect("it was just written").clone())
+    });
+    Decided::new(vec![event], plan)
 }
 
 impl primitive::Rules for Table {
@@ -32,13 +37,7 @@ impl primitive::Rules for Table {
         _stamp: &Stamp,
         happening: &mut Happening<'_>,
     ) -> Result<ReplyPlan, Rejection> {
-        let name = command.name().clone();
-        let decided = decide(&space.namespace, command)?;
-        happening.extend(decided.events);
-        Ok(ReplyPlan::after(move |space| {
-            let there = || space.namespace.get(&name).expect("it was just written").clone();
-            Some(decided.reply.unwrap_or_else(|| Reply::Namespace(there())))
-        }))
+        Ok(happening.take(decide(&space.namespace, command)?))
     }
 
     fn handle(space: &Space, signal: Signal, _stamp: &Stamp) -> Result<Vec<Event>, Rejection> {
@@ -52,15 +51,15 @@ impl primitive::Rules for Table {
 }
 
 /// Decides a command against the current table.
-pub fn decide(table: &Table, command: Command) -> Result<Decided, Rejection> {
+fn decide(table: &Table, command: Command) -> Result<Decided, Rejection> {
     match command {
-        Command::Create { name, rules } => create(table, name, rules),
+        Command::Create { name, rules } => create(table, name, rules).map(decided),
         Command::Configure { name, rules } => configure(table, name, rules),
         Command::Delete { name } => delete(table, name),
     }
 }
 
-fn create(table: &Table, name: NamespaceName, rules: Rules) -> Result<Decided, Rejection> {
+fn create(table: &Table, name: NamespaceName, rules: Rules) -> Result<Event, Rejection> {
     if let Some(namespace) = table.get(&name) {
         return Err(Rejection::Exists { namespace: Box::new(namespace.clone()) });
     }
@@ -68,7 +67,7 @@ fn create(table: &Table, name: NamespaceName, rules: Rules) -> Result<Decided, R
         return Err(TooMany { what: "namespaces", max: limits::NAMESPACES_MAX }.into());
     }
     check_rules(&name, &rules)?;
-    Ok(Decided { events: vec![Event::Created { name, rules }], reply: None })
+    Ok(Event::Created { name, rules })
 }
 
 fn configure(table: &Table, name: NamespaceName, rules: Rules) -> Result<Decided, Rejection> {
@@ -84,7 +83,7 @@ fn configure(table: &Table, name: NamespaceName, rules: Rules) -> Result<Decided
     for (before, after) in pairs {
         check_schema_version(&name, before, after)?;
     }
-    Ok(Decided { events: vec![Event::Configured { name, rules }], reply: None })
+    Ok(decided(Event::Configured { name, rules }))
 }
 
 fn delete(table: &Table, name: NamespaceName) -> Result<Decided, Rejection> {
@@ -94,8 +93,8 @@ fn delete(table: &Table, name: NamespaceName) -> Result<Decided, Rejection> {
     let Some(namespace) = table.get(&name) else {
         return Err(Rejection::NotFound { name });
     };
-    let reply = Some(Reply::Namespace(namespace.clone()));
-    Ok(Decided { events: vec![Event::Deleted { name }], reply })
+    let reply = Reply::Namespace(namespace.clone());
+    Ok(Decided::reply(vec![Event::Deleted { name }], reply))
 }
 
 /// Creates a namespace, unless there is one.
@@ -103,7 +102,7 @@ pub fn ensure(table: &Table, name: NamespaceName) -> Result<Vec<Event>, Rejectio
     if table.get(&name).is_some() {
         return Ok(Vec::new());
     }
-    Ok(create(table, name, Rules::default())?.events)
+    Ok(vec![create(table, name, Rules::default())?])
 }
 
 fn check_rules(name: &NamespaceName, rules: &Rules) -> Result<(), Rejection> {
@@ -143,11 +142,8 @@ pub fn query(table: &Table, query: &Query) -> Result<Reply, Rejection> {
             if !(1..=limits::PAGE_MAX).contains(&limit) {
                 return Err(Rejection::LimitOutOfRange { given: limit, max: limits::PAGE_MAX });
             }
-            let mut namespaces: Vec<_> =
-                table.after(cursor.as_ref()).take(limit + 1).cloned().collect();
-            let more = namespaces.len() > limit;
-            namespaces.truncate(limit);
-            let cursor = namespaces.last().filter(|_| more).map(|last| last.name.clone());
+            let found = table.after(cursor.as_ref()).cloned();
+            let (namespaces, cursor) = page::first(found, limit, |last| last.name.clone());
             Ok(Reply::Namespaces { namespaces, cursor })
         }
     }

@@ -25,7 +25,7 @@ mod table;
 mod tests;
 mod vocabulary;
 
-pub use decide::{Decided, decide, ensure, query};
+pub use decide::{ensure, query};
 pub use refusals::Rejection;
 pub use table::{Table, Undo};
 pub use vocabulary::{Command, Event, Namespace, Query, Reply, Signal};

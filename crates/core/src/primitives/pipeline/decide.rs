@@ -4,18 +4,19 @@ use std::collections::BTreeSet;
 
 use super::table::Table;
 use super::{
-    Command, Create, Created, Design, Event, List, Moved, Output, Pipeline, Query, Record,
-    Rejection, Reply, Signal, StageStatus, Status, TaskState,
+    Command, Create, Created, Design, Event, List, Moved, Output, Query, Record, Rejection, Reply,
+    Signal, StageStatus, Status, TaskState,
 };
 use crate::json::Json;
 use crate::limits;
 use crate::names::{AgentId, PipelineName, StageName, TaskId};
+use crate::page;
 use crate::pipeline::{Budget, Following, Misfit, graph};
-use crate::primitive::Rules;
-use crate::refusal::{TooLarge, TooMany, fits, has_room, json_fits, text_fits, within};
+use crate::primitive::{self, Rules};
+use crate::refusal::{TooLarge, TooMany, fits, has_room, json_fits, text_fits};
 use crate::space::batch::Moment;
 use crate::space::stamp::Stamp;
-use crate::space::{Happening, ReplyPlan as SpacePlan, Space, TablesView, TasksView};
+use crate::space::{Happening, ReplyPlan, Space, TablesView, TasksView};
 use crate::task;
 
 /// The table of tasks, as far as pipelines read it.
@@ -28,52 +29,35 @@ pub trait View {
     fn objection(&self, design: &Design) -> Option<String>;
 }
 
-/// The events of a command, and how to build its reply.
-pub struct Decided {
-    /// The events. Empty if nothing changes.
-    pub events: Vec<Event>,
-    /// Which reply to build once the events are applied.
-    pub plan: ReplyPlan,
+/// The outcome of a command.
+pub(super) type Decided = primitive::Decided<Event>;
+
+/// The pipeline, as it is after the events.
+fn pipeline(name: PipelineName) -> ReplyPlan {
+    ReplyPlan::after(move |space| {
+        let record = space.pipeline.get(&name).expect("only known pipelines are answered with");
+        Reply::Pipeline(Box::new(record.shown()))
+    })
 }
 
-/// Which reply to build.
-pub enum ReplyPlan {
-    /// The pipeline.
-    Pipeline(PipelineName),
-    /// One of its stages.
-    Stage(PipelineName, StageName),
-    /// A completed stage, and the stages that are ready now.
-    Moved(PipelineName, StageName),
-    /// The pipeline that was.
-    Gone(Box<Pipeline>),
+/// A completed stage, and the stages that are ready after the events.
+pub(super) fn moved(pipeline: PipelineName, stage: StageName) -> ReplyPlan {
+    ReplyPlan::after(move |space| {
+        let (record, stage) = known_stage(&space.pipeline, &pipeline, &stage);
+        let ready = record.in_status(StageStatus::Ready);
+        let next = ready.first().and_then(|stage| record.find(stage));
+        let next = next.map(|stage| record.shown_stage(stage, true));
+        let (stage, status) = (record.shown_stage(stage, false), record.status);
+        Reply::Moved(Box::new(Moved { stage, next, ready, status }))
+    })
 }
 
-impl ReplyPlan {
-    /// The reply to the caller.
-    pub fn reply(self, table: &Table) -> Reply {
-        let known = |pipeline: &PipelineName, stage: &StageName| {
-            table.stage(pipeline, stage).expect("only known stages are answered with")
-        };
-        match self {
-            Self::Pipeline(pipeline) => {
-                let record = table.get(&pipeline).expect("only known pipelines are answered with");
-                Reply::Pipeline(Box::new(record.shown()))
-            }
-            Self::Stage(pipeline, stage) => {
-                let (record, stage) = known(&pipeline, &stage);
-                Reply::Stage(Box::new(record.shown_stage(stage, true)))
-            }
-            Self::Moved(pipeline, stage) => {
-                let (record, stage) = known(&pipeline, &stage);
-                let ready = record.in_status(StageStatus::Ready);
-                let next = ready.first().and_then(|stage| record.find(stage));
-                let next = next.map(|stage| record.shown_stage(stage, true));
-                let (stage, status) = (record.shown_stage(stage, false), record.status);
-                Reply::Moved(Box::new(Moved { stage, next, ready, status }))
-            }
-            Self::Gone(pipeline) => Reply::Pipeline(pipeline),
-        }
-    }
+fn known_stage<'a>(
+    table: &'a Table,
+    pipeline: &PipelineName,
+    stage: &StageName,
+) -> (&'a Record, usize) {
+    table.stage(pipeline, stage).expect("only known stages are answered with")
 }
 
 impl Rules for Table {
@@ -88,15 +72,12 @@ impl Rules for Table {
         command: Command,
         stamp: &Stamp,
         happening: &mut Happening<'_>,
-    ) -> Result<SpacePlan, Rejection> {
+    ) -> Result<ReplyPlan, Rejection> {
         let view = TasksView(&space.task);
         let tables = TablesView::of(space);
         let capabilities = task::View::capabilities_of(&tables, &stamp.agent);
         let decider = Decider { table: &space.pipeline, view: &view, capabilities, stamp };
-        let decided = decider.decide(command)?;
-        happening.extend(decided.events);
-        let plan = decided.plan;
-        Ok(SpacePlan::after(move |space| Some(plan.reply(&space.pipeline))))
+        Ok(happening.take(decider.decide(command)?))
     }
 
     fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {
@@ -176,7 +157,7 @@ impl<'a, S: View> Decider<'a, S> {
         self.check_room(created.bytes())?;
         let record = Record::new(&created, 0, &self.moment());
         let events = self.with_what_follows(Event::Created(Box::new(created)), record);
-        Ok(Decided { events, plan: ReplyPlan::Pipeline(pipeline) })
+        Ok(Decided::new(events, self::pipeline(pipeline)))
     }
 
     fn check_design(&self, stage: &Design, automatic: bool) -> Result<(), Rejection> {
@@ -240,9 +221,9 @@ impl<'a, S: View> Decider<'a, S> {
             return self.submit(record, number, output);
         }
         let output = Some(output);
-        let plan = ReplyPlan::Moved(pipeline.clone(), stage.clone());
+        let plan = moved(pipeline.clone(), stage.clone());
         let event = Event::StageCompleted { pipeline, stage, output };
-        Ok(Decided { events: self.following(record, event), plan })
+        Ok(Decided::new(self.following(record, event), plan))
     }
 
     fn fail(
@@ -280,9 +261,9 @@ impl<'a, S: View> Decider<'a, S> {
         let allowed = [StageStatus::Pending, StageStatus::Ready, StageStatus::Failed];
         check_status(record, number, "skipped", &allowed)?;
         check_reason(reason.as_ref())?;
-        let plan = ReplyPlan::Moved(pipeline.clone(), stage.clone());
+        let plan = moved(pipeline.clone(), stage.clone());
         let event = Event::StageSkipped { pipeline, stage, reason };
-        Ok(Decided { events: self.following(record, event), plan })
+        Ok(Decided::new(self.following(record, event), plan))
     }
 
     fn abort(&self, pipeline: PipelineName, reason: Option<String>) -> Result<Decided, Rejection> {
@@ -292,7 +273,7 @@ impl<'a, S: View> Decider<'a, S> {
         }
         check_reason(reason.as_ref())?;
         let events = vec![Event::Aborted { pipeline: pipeline.clone(), reason }];
-        Ok(Decided { events, plan: ReplyPlan::Pipeline(pipeline) })
+        Ok(Decided::new(events, self::pipeline(pipeline)))
     }
 
     fn delete(&self, pipeline: PipelineName) -> Result<Decided, Rejection> {
@@ -301,8 +282,8 @@ impl<'a, S: View> Decider<'a, S> {
         if !pipeline_status.is_finished() {
             return Err(Rejection::Unfinished { pipeline, pipeline_status });
         }
-        let plan = ReplyPlan::Gone(Box::new(record.shown()));
-        Ok(Decided { events: vec![Event::Deleted { pipeline }], plan })
+        let gone = Reply::Pipeline(Box::new(record.shown()));
+        Ok(Decided::reply(vec![Event::Deleted { pipeline }], gone))
     }
 
     /// All due steps, or none: several policies may ask in one commit, and together they must not
@@ -346,8 +327,12 @@ impl<'a, S: View> Decider<'a, S> {
 
     fn about_stage(&self, record: &Record, event: Event) -> Decided {
         let stage = event.stage().expect("it is about a stage").clone();
-        let plan = ReplyPlan::Stage(event.pipeline().clone(), stage);
-        Decided { events: self.following(record, event), plan }
+        let pipeline = event.pipeline().clone();
+        let plan = ReplyPlan::after(move |space| {
+            let (record, stage) = known_stage(&space.pipeline, &pipeline, &stage);
+            Reply::Stage(Box::new(record.shown_stage(stage, true)))
+        });
+        Decided::new(self.following(record, event), plan)
     }
 
     /// An event of a pipeline, and the steps that follow from it.
@@ -507,13 +492,10 @@ pub fn query(table: &Table, query: &Query) -> Result<Reply, Rejection> {
 }
 
 fn list(table: &Table, query: &List) -> Result<Reply, Rejection> {
-    let usual = limits::PAGE_DEFAULT as u64;
-    let limit = within("limit", query.limit, usual, (1, limits::PAGE_MAX as u64))?;
+    let limit = page::limit(query.limit)?;
     let wanted =
         |record: &&Record| query.status.is_none_or(|status: Status| status == record.status);
-    let mut found = table.after(query.cursor.as_ref()).filter(wanted);
-    let page = usize::try_from(limit).unwrap_or(limits::PAGE_MAX);
-    let pipelines: Vec<_> = found.by_ref().take(page).map(Record::summary).collect();
-    let cursor = found.next().and_then(|_| Some(pipelines.last()?.name.clone()));
+    let found = table.after(query.cursor.as_ref()).filter(wanted).map(Record::summary);
+    let (pipelines, cursor) = page::first(found, limit, |last| last.name.clone());
     Ok(Reply::Pipelines { pipelines, cursor })
 }

@@ -75,7 +75,7 @@ mod tests;
 mod view;
 mod vocabulary;
 
-pub use decide::{Decided, ReplyPlan, View, query};
+pub use decide::{View, query};
 pub use flow::Step;
 pub use outputs::Misfit;
 pub use payloads::{Create, Design, List, ReviewStage};

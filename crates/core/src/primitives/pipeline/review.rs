@@ -1,9 +1,8 @@
 //! The review of stages of manual pipelines. The stages of automatic pipelines have tasks, which
 //! are reviewed themselves.
 
-use super::decide::{Decider, check_status};
-use super::{Decided, Design, Event, Record, Rejection, ReplyPlan, ReviewStage, StageState};
-use super::{StageStatus, View};
+use super::decide::{Decided, Decider, check_status, moved};
+use super::{Design, Event, Record, Rejection, ReviewStage, StageState, StageStatus, View};
 use crate::json::Json;
 use crate::limits;
 use crate::names::{AgentId, PipelineName, StageName};
@@ -26,9 +25,9 @@ impl<S: View> Decider<'_, S> {
             let (agent, reviewers) = (agent.clone(), reviewers.clone());
             return Err(Rejection::NoReviewer { pipeline, stage, agent, reviewers });
         }
-        let plan = ReplyPlan::Moved(pipeline.clone(), stage.clone());
+        let plan = moved(pipeline.clone(), stage.clone());
         let event = Event::StageSubmitted { pipeline, stage, output };
-        Ok(Decided { events: self.following(record, event), plan })
+        Ok(Decided::new(self.following(record, event), plan))
     }
 
     /// Decides on the output of a stage.
@@ -48,15 +47,15 @@ impl<S: View> Decider<'_, S> {
         }
         let submitted = state.output.clone();
         let ending = outcome(&pipeline, &stage, verdict, note.as_ref(), output.or(submitted));
-        let plan = ReplyPlan::Moved(pipeline.clone(), stage.clone());
+        let plan = moved(pipeline.clone(), stage.clone());
         let reviewed = Event::StageReviewed { pipeline, stage, verdict, note };
         let Some(ending) = ending else {
-            return Ok(Decided { events: self.following(record, reviewed), plan });
+            return Ok(Decided::new(self.following(record, reviewed), plan));
         };
         let after = record.after(&reviewed, &self.moment());
         let mut events = vec![reviewed];
         events.extend(self.following(&after, ending));
-        Ok(Decided { events, plan })
+        Ok(Decided::new(events, plan))
     }
 
     /// Refuses the acceptance of one's own work, and of work that others have to review.

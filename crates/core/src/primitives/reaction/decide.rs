@@ -7,45 +7,22 @@ use super::vocabulary::{Add, Command, Event, Query, Reply, Signal};
 use crate::json::shortened;
 use crate::limits;
 use crate::names::ReactionName;
-use crate::primitive::Rules;
+use crate::page;
+use crate::primitive::{self, Rules};
 use crate::reaction::{Outcome, PendingCall, Unusable, WebhookCall, WebhookSpec, check_commands};
-use crate::refusal::{fits, has_room, within};
+use crate::refusal::{fits, has_room};
 use crate::space::stamp::Stamp;
-use crate::space::{Happening, ReplyPlan as SpacePlan, Space};
+use crate::space::{Happening, ReplyPlan, Space};
 use crate::time::Timestamp;
 
-/// The events of a command, and how to build its reply.
-pub struct Decided {
-    /// The events.
-    pub events: Vec<Event>,
-    /// Which reply to build once the events are applied.
-    pub plan: ReplyPlan,
-}
+/// The outcome of a command.
+type Decided = primitive::Decided<Event>;
 
-/// Which reply to build.
-pub enum ReplyPlan {
-    /// The reaction as it is then.
-    Reaction(ReactionName),
-    /// This reply.
-    Reply(Box<Reply>),
-}
-
-impl Decided {
-    fn reply(events: Vec<Event>, reply: Reply) -> Self {
-        Self { events, plan: ReplyPlan::Reply(Box::new(reply)) }
-    }
-}
-
-impl ReplyPlan {
-    /// The reply to the caller.
-    fn reply(self, table: &Table) -> Reply {
-        match self {
-            Self::Reaction(name) => {
-                Reply::Reaction(Box::new(table.shown(&name).expect("it is there")))
-            }
-            Self::Reply(reply) => *reply,
-        }
-    }
+/// The reaction, as it is after the events.
+fn reaction(name: ReactionName) -> ReplyPlan {
+    ReplyPlan::after(move |space| {
+        Reply::Reaction(Box::new(space.reaction.shown(&name).expect("it is there")))
+    })
 }
 
 impl Rules for Table {
@@ -60,11 +37,8 @@ impl Rules for Table {
         command: Command,
         stamp: &Stamp,
         happening: &mut Happening<'_>,
-    ) -> Result<SpacePlan, Rejection> {
-        let decided = decide(&space.reaction, command, stamp)?;
-        happening.extend(decided.events);
-        let plan = decided.plan;
-        Ok(SpacePlan::after(move |space| Some(plan.reply(&space.reaction))))
+    ) -> Result<ReplyPlan, Rejection> {
+        Ok(happening.take(decide(&space.reaction, command, stamp)?))
     }
 
     fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {
@@ -72,7 +46,7 @@ impl Rules for Table {
         let due = table.overdue(stamp.now).take(limits::EXPIRIES_PER_BATCH_MAX);
         let events = due.map(|call| match call.until {
             Some(_) => failed(table, call, "its outcome was not reported in time", true, stamp.now),
-            None => failed(table, call, "nobody made the call in time", false, stamp.now),
+            None => failed(table, call, "the call was not made in time", false, stamp.now),
         });
         events.collect()
     }
@@ -83,7 +57,7 @@ impl Rules for Table {
 }
 
 /// Decides a command against the current table.
-pub fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided, Rejection> {
+fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided, Rejection> {
     match command {
         Command::Add(add) => self::add(table, *add),
         Command::Remove { name } => remove(table, name),
@@ -136,7 +110,7 @@ fn add(table: &Table, add: Add) -> Result<Decided, Rejection> {
     let enabled = enabled.unwrap_or(true);
     let mut events = vec![Event::Added { reaction, on, commands, webhook, enabled, replaced }];
     events.extend(secret.map(|secret| Event::Sealed { reaction: name.clone(), secret }));
-    Ok(Decided { events, plan: ReplyPlan::Reaction(name) })
+    Ok(Decided::new(events, self::reaction(name)))
 }
 
 fn remove(table: &Table, name: ReactionName) -> Result<Decided, Rejection> {
@@ -156,7 +130,7 @@ fn switch(table: &Table, name: ReactionName, enabled: bool) -> Result<Decided, R
         (true, false) => vec![Event::Disabled { reaction }],
         (true, true) | (false, false) => Vec::new(),
     };
-    Ok(Decided { events, plan: ReplyPlan::Reaction(name) })
+    Ok(Decided::new(events, self::reaction(name)))
 }
 
 /// The event of a failed attempt: retried, or dead.
@@ -220,15 +194,10 @@ pub fn query(table: &Table, query: &Query) -> Result<Reply, Rejection> {
             None => Err(Rejection::NotFound { name: name.clone() }),
         },
         Query::List { limit, cursor } => {
-            let range = (1, limits::PAGE_MAX as u64);
-            let limit = within("limit", *limit, limits::PAGE_DEFAULT as u64, range)?;
-            let limit = usize::try_from(limit).expect("pages are small");
-            let there = table.after(cursor.as_ref()).take(limit + 1);
-            let mut reactions: Vec<_> =
-                there.map(|record| record.shown(table.calls_of(&record.name))).collect();
-            let more = reactions.len() > limit;
-            reactions.truncate(limit);
-            let cursor = reactions.last().filter(|_| more).map(|last| last.name.clone());
+            let limit = page::limit(*limit)?;
+            let found = table.after(cursor.as_ref());
+            let found = found.map(|record| record.shown(table.calls_of(&record.name)));
+            let (reactions, cursor) = page::first(found, limit, |last| last.name.clone());
             Ok(Reply::Reactions { reactions, cursor })
         }
     }

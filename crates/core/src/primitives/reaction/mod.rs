@@ -71,7 +71,7 @@ mod webhook;
 pub use built_in::built_in;
 pub use calls::{Outcome, PendingCall, WebhookCall};
 pub use condition::{Condition, On};
-pub use decide::{Decided, ReplyPlan, decide, query};
+pub use decide::query;
 pub use record::{Facts, Part, Reaction, Record, Trouble};
 pub use refusals::Rejection;
 pub use table::{Table, Undo};

@@ -6,19 +6,15 @@ use super::vocabulary::{Add, Command, Event, Query, Reply, Signal};
 use crate::expression::ExpressionError;
 use crate::limits;
 use crate::names::RuleName;
-use crate::primitive::Rules;
+use crate::page;
+use crate::primitive::{self, Rules};
 use crate::refusal::TooMany;
 use crate::rule::CheckError;
 use crate::space::stamp::Stamp;
 use crate::space::{Happening, ReplyPlan, Space};
 
-/// The events of a command. The reply is the resulting rule, unless it was removed.
-pub struct Decided {
-    /// The events.
-    pub events: Vec<Event>,
-    /// The reply; if none, the rule after the events.
-    pub reply: Option<Reply>,
-}
+/// The outcome of a command.
+type Decided = primitive::Decided<Event>;
 
 impl Rules for Table {
     type Command = Command;
@@ -33,13 +29,7 @@ impl Rules for Table {
         _stamp: &Stamp,
         happening: &mut Happening<'_>,
     ) -> Result<ReplyPlan, Rejection> {
-        let name = command.name().clone();
-        let decided = decide(&space.rule, command)?;
-        happening.extend(decided.events);
-        Ok(ReplyPlan::after(move |space| {
-            let there = || space.rule.get(&name).expect("it was just added").clone();
-            Some(decided.reply.unwrap_or_else(|| Reply::Rule(there())))
-        }))
+        Ok(happening.take(decide(&space.rule, command)?))
     }
 
     fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
@@ -48,7 +38,7 @@ impl Rules for Table {
 }
 
 /// Decides a command against the current table.
-pub fn decide(table: &Table, command: Command) -> Result<Decided, Rejection> {
+fn decide(table: &Table, command: Command) -> Result<Decided, Rejection> {
     match command {
         Command::Add(add) => self::add(table, *add),
         Command::Remove { name } => remove(table, name),
@@ -73,14 +63,17 @@ fn add(table: &Table, add: Add) -> Result<Decided, Rejection> {
         }
         Err(fault) => return Err(Rejection::FaultyCheck { name, fault }),
     };
-    let event = Event::Added { name, on, check, severity, message, replaced };
-    Ok(Decided { events: vec![event], reply: None })
+    let event = Event::Added { name: name.clone(), on, check, severity, message, replaced };
+    let plan = ReplyPlan::after(move |space| {
+        Reply::Rule(space.rule.get(&name).expect("it was just added").clone())
+    });
+    Ok(Decided::new(vec![event], plan))
 }
 
 fn remove(table: &Table, name: RuleName) -> Result<Decided, Rejection> {
     let Some(rule) = table.get(&name) else { return Err(Rejection::NotFound { name }) };
-    let reply = Some(Reply::Rule(rule.clone()));
-    Ok(Decided { events: vec![Event::Removed { name }], reply })
+    let reply = Reply::Rule(rule.clone());
+    Ok(Decided::reply(vec![Event::Removed { name }], reply))
 }
 
 /// Answers a query.
@@ -91,10 +84,8 @@ pub fn query(table: &Table, query: &Query) -> Result<Reply, Rejection> {
             if !(1..=limits::PAGE_MAX).contains(&limit) {
                 return Err(Rejection::LimitOutOfRange { given: limit, max: limits::PAGE_MAX });
             }
-            let mut rules: Vec<_> = table.after(cursor.as_ref()).take(limit + 1).cloned().collect();
-            let more = rules.len() > limit;
-            rules.truncate(limit);
-            let cursor = rules.last().filter(|_| more).map(|last| last.name.clone());
+            let found = table.after(cursor.as_ref()).cloned();
+            let (rules, cursor) = page::first(found, limit, |last| last.name.clone());
             Ok(Reply::Rules { rules, cursor })
         }
     }

@@ -30,7 +30,7 @@ mod table;
 mod tests;
 mod vocabulary;
 
-pub use decide::{Decided, decide, query};
+pub use decide::query;
 pub(crate) use judgement::Case;
 pub use judgement::{
     Check, CheckError, CheckSpec, Finding, Judgement, Objection, Proposal, Receiver,

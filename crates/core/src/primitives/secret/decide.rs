@@ -5,38 +5,21 @@ use super::table::Table;
 use super::vocabulary::{Command, Event, Put, Query, Reply, Secret, Signal};
 use crate::limits;
 use crate::names::SecretId;
-use crate::primitive::Rules;
+use crate::page;
+use crate::primitive::{self, Rules};
 use crate::refusal::{fits, has_room, within};
 use crate::space::stamp::Stamp;
-use crate::space::{Happening, ReplyPlan as SpacePlan, Space};
+use crate::space::{Happening, ReplyPlan, Space};
 
-/// The events of a command, and how to build its reply.
-pub struct Decided {
-    /// The events. Empty if nothing changes.
-    pub events: Vec<Event>,
-    /// Which reply to build once the events are applied.
-    pub plan: ReplyPlan,
-}
+/// The outcome of a command.
+type Decided = primitive::Decided<Event>;
 
-/// Which reply to build.
-pub enum ReplyPlan {
-    /// The secret.
-    Secret(SecretId),
-    /// The secret before it was deleted.
-    Gone(Box<Secret>),
-}
-
-impl ReplyPlan {
-    /// The reply, from the current table.
-    pub(crate) fn reply(self, table: &Table) -> Reply {
-        match self {
-            Self::Secret(secret) => {
-                let secret = table.get(&secret).expect("it is there after a put or a reveal");
-                Reply::Secret(Box::new(secret.clone()))
-            }
-            Self::Gone(secret) => Reply::Secret(secret),
-        }
-    }
+/// The secret, as it is after the events.
+fn shown(secret: SecretId) -> ReplyPlan {
+    ReplyPlan::after(move |space| {
+        let secret = space.secret.get(&secret).expect("it is there after a put or a reveal");
+        Reply::Secret(Box::new(secret.clone()))
+    })
 }
 
 impl Rules for Table {
@@ -51,11 +34,8 @@ impl Rules for Table {
         command: Command,
         stamp: &Stamp,
         happening: &mut Happening<'_>,
-    ) -> Result<SpacePlan, Rejection> {
-        let decided = decide(&space.secret, command, stamp)?;
-        happening.extend(decided.events);
-        let plan = decided.plan;
-        Ok(SpacePlan::after(move |space| Some(plan.reply(&space.secret))))
+    ) -> Result<ReplyPlan, Rejection> {
+        Ok(happening.take(decide(&space.secret, command, stamp)?))
     }
 
     fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {
@@ -70,18 +50,17 @@ impl Rules for Table {
 }
 
 /// Decides a command against the current table.
-pub fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided, Rejection> {
+fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided, Rejection> {
     match command {
         Command::Put(command) => put(table, command, stamp),
         Command::Reveal { secret } => {
             known(table, &secret)?;
             let events = vec![Event::Revealed { secret: secret.clone() }];
-            Ok(Decided { events, plan: ReplyPlan::Secret(secret) })
+            Ok(Decided::new(events, shown(secret)))
         }
         Command::Delete { secret } => {
-            let gone = known(table, &secret)?.clone();
-            let plan = ReplyPlan::Gone(Box::new(gone));
-            Ok(Decided { events: vec![Event::Deleted { secret }], plan })
+            let gone = Box::new(known(table, &secret)?.clone());
+            Ok(Decided::reply(vec![Event::Deleted { secret }], Reply::Secret(gone)))
         }
     }
 }
@@ -104,7 +83,7 @@ fn put(table: &Table, command: Put, stamp: &Stamp) -> Result<Decided, Rejection>
     has_room([("secrets", table.len(), limits::SECRETS_MAX)])?;
     let expires_at = ttl_ms.map(|ttl_ms| stamp.now.after(ttl_ms));
     let events = vec![Event::Put { secret: secret.clone(), bytes, name, expires_at }];
-    Ok(Decided { events, plan: ReplyPlan::Secret(secret) })
+    Ok(Decided::new(events, shown(secret)))
 }
 
 /// Answers a query.
@@ -112,14 +91,9 @@ pub fn query(table: &Table, query: &Query) -> Result<Reply, Rejection> {
     match query {
         Query::Get { secret } => Ok(Reply::Secret(Box::new(known(table, secret)?.clone()))),
         Query::List { limit, cursor } => {
-            let range = (1, limits::PAGE_MAX as u64);
-            let limit = within("limit", *limit, limits::PAGE_DEFAULT as u64, range)?;
-            let limit = usize::try_from(limit).expect("pages are small");
-            let found = table.after(cursor.as_ref()).take(limit + 1);
-            let mut secrets: Vec<Secret> = found.cloned().collect();
-            let more = secrets.len() > limit;
-            secrets.truncate(limit);
-            let cursor = secrets.last().filter(|_| more).map(|last| last.secret.clone());
+            let limit = page::limit(*limit)?;
+            let found = table.after(cursor.as_ref()).cloned();
+            let (secrets, cursor) = page::first(found, limit, |last| last.secret.clone());
             Ok(Reply::Secrets { secrets, cursor })
         }
     }

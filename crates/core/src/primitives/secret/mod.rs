@@ -30,7 +30,7 @@ mod table;
 mod tests;
 mod vocabulary;
 
-pub use decide::{Decided, ReplyPlan, check_bytes, decide, query};
+pub use decide::{check_bytes, query};
 pub use refusals::Rejection;
 pub use table::{Table, Undo};
 pub use vocabulary::{Command, Event, Put, Query, Reply, Secret, Signal};

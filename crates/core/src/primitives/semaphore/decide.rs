@@ -6,46 +6,28 @@ use super::vocabulary::{Acquire, Command, Event, Permit, Query, Reply, Signal};
 use crate::limits;
 use crate::names::{AgentId, SemaphoreName};
 use crate::numbers::{Token, WaitId};
-use crate::primitive::Rules;
+use crate::page;
+use crate::primitive::{self, Rules};
 use crate::refusal::{TooMany, within};
 use crate::space::stamp::Stamp;
-use crate::space::{Happening, ReplyPlan as SpacePlan, Space};
+use crate::space::{Happening, ReplyPlan, Space};
 use crate::waiting::holds::Held;
 use crate::waiting::lease_time::{is_worth_renewing, ttl_ms as checked_ttl};
 use crate::waiting::wait::Left;
 
-/// The events of a command, and how to build its reply.
-pub struct Decided {
-    /// The events. Empty if nothing changes.
-    pub events: Vec<Event>,
-    /// Which reply to build once the events are applied.
-    pub plan: ReplyPlan,
+/// The outcome of a command.
+type Decided = primitive::Decided<Event>;
+
+/// The permit under a token, as it is after the events.
+fn permit(token: Token) -> ReplyPlan {
+    ReplyPlan::after(move |space| Reply::Permit(space.semaphore.permit(token).cloned()))
 }
 
-/// Which reply to build.
-pub enum ReplyPlan {
-    /// The permit under a token.
-    Permit(Token),
-    /// The semaphore.
-    Semaphore(SemaphoreName),
-    /// The result is null.
-    Nothing,
-    /// The call waits: it is answered later.
-    Later,
-}
-
-impl ReplyPlan {
-    /// The reply to the caller; none yet if the call waits.
-    fn reply(self, table: &Table) -> Option<Reply> {
-        Some(match self {
-            Self::Permit(token) => Reply::Permit(table.permit(token).cloned()),
-            Self::Semaphore(name) => {
-                Reply::Semaphore(table.semaphore(&name).expect("it was just used"))
-            }
-            Self::Nothing => Reply::Permit(None),
-            Self::Later => return None,
-        })
-    }
+/// The semaphore, as it is after the events.
+fn semaphore(name: SemaphoreName) -> ReplyPlan {
+    ReplyPlan::after(move |space| {
+        Reply::Semaphore(space.semaphore.semaphore(&name).expect("it was just used"))
+    })
 }
 
 impl Rules for Table {
@@ -60,11 +42,8 @@ impl Rules for Table {
         command: Command,
         stamp: &Stamp,
         happening: &mut Happening<'_>,
-    ) -> Result<SpacePlan, Rejection> {
-        let decided = decide(&space.semaphore, command, stamp)?;
-        happening.extend(decided.events);
-        let plan = decided.plan;
-        Ok(SpacePlan::after(move |space| plan.reply(&space.semaphore)))
+    ) -> Result<ReplyPlan, Rejection> {
+        Ok(happening.take(decide(&space.semaphore, command, stamp)?))
     }
 
     fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {
@@ -94,7 +73,7 @@ impl Rules for Table {
 }
 
 /// Decides a command against the current table.
-pub fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided, Rejection> {
+fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided, Rejection> {
     match command {
         Command::Acquire(command) => acquire(table, command, stamp),
         Command::Renew { name, token, ttl_ms } => renew(table, name, token, ttl_ms, stamp),
@@ -120,17 +99,17 @@ fn acquire(table: &Table, command: Acquire, stamp: &Stamp) -> Result<Decided, Re
         table.holds().check_counts(&agent, all)?;
         let token = stamp.token();
         events.push(Event::Acquired { name, holder: agent, token, ttl_ms, weight, wait: None });
-        return Ok(Decided { events, plan: ReplyPlan::Permit(token) });
+        return Ok(Decided::new(events, permit(token)));
     }
     if wait_ms == 0 {
-        return Ok(Decided { events, plan: ReplyPlan::Nothing });
+        return Ok(Decided::reply(events, Reply::Permit(None)));
     }
     let all =
         ("calls that wait for a permit", table.holds().waits().all().len(), limits::WAITS_MAX);
     table.holds().check_counts(&agent, all)?;
     let until = stamp.now.after(wait_ms);
     events.push(Event::Queued { name, waiter: agent, wait: stamp.wait(), ttl_ms, until, weight });
-    Ok(Decided { events, plan: ReplyPlan::Later })
+    Ok(Decided::new(events, ReplyPlan::Waits))
 }
 
 /// Whether a call gets its permits at once. While others wait it does not, even if there are
@@ -197,13 +176,13 @@ fn renew(
     let ttl_ms = checked_ttl(ttl_ms, permit.ttl_ms)?;
     let is_worth_it = is_worth_renewing(stamp.now, permit.expires_at, permit.ttl_ms, ttl_ms);
     let renewed = is_worth_it.then_some(Event::Renewed { name, token, ttl_ms });
-    Ok(Decided { events: renewed.into_iter().collect(), plan: ReplyPlan::Permit(token) })
+    Ok(Decided::new(renewed.into_iter().collect(), self::permit(token)))
 }
 
 fn release(table: &Table, name: SemaphoreName, token: Token) -> Result<Decided, Rejection> {
     held(table, &name, token)?;
     let event = Event::Released { name: name.clone(), token };
-    Ok(Decided { events: vec![event], plan: ReplyPlan::Semaphore(name) })
+    Ok(Decided::new(vec![event], semaphore(name)))
 }
 
 fn resize(table: &Table, name: SemaphoreName, permits: u64) -> Result<Decided, Rejection> {
@@ -217,7 +196,7 @@ fn resize(table: &Table, name: SemaphoreName, permits: u64) -> Result<Decided, R
         let in_vain = in_vain.filter(|_| !crate::planted::is("semaphore.heavy_waits_in_vain"));
         events.extend(in_vain.map(|waiter| Permit::gave_up(waiter, Left::TooHeavy)));
     }
-    Ok(Decided { events, plan: ReplyPlan::Semaphore(name) })
+    Ok(Decided::new(events, semaphore(name)))
 }
 
 fn hand_over(table: &Table, name: &SemaphoreName, stamp: &Stamp) -> Vec<Event> {
@@ -270,14 +249,9 @@ pub fn query(table: &Table, query: &Query) -> Result<Reply, Rejection> {
             found.ok_or_else(|| Rejection::NotFound { name: name.clone() })
         }
         Query::List { limit, cursor } => {
-            let range = (1, limits::PAGE_MAX as u64);
-            let limit = within("limit", *limit, limits::PAGE_DEFAULT as u64, range)?;
-            let limit = usize::try_from(limit).expect("pages are small");
-            let mut names: Vec<_> = table.after(cursor.as_ref()).take(limit + 1).collect();
-            let more = names.len() > limit;
-            names.truncate(limit);
-            let cursor = names.last().filter(|_| more).map(|last| (*last).clone());
-            let semaphores = names.into_iter().filter_map(|name| table.semaphore(name)).collect();
+            let limit = page::limit(*limit)?;
+            let found = table.after(cursor.as_ref()).filter_map(|name| table.semaphore(name));
+            let (semaphores, cursor) = page::first(found, limit, |last| last.name.clone());
             Ok(Reply::Semaphores { semaphores, cursor })
         }
     }

@@ -41,7 +41,7 @@ mod table;
 mod tests;
 mod vocabulary;
 
-pub use decide::{Decided, ReplyPlan, decide, ending, query};
+pub use decide::{ending, query};
 pub use refusals::Rejection;
 pub use table::{Record, Table, Undo, Waiter};
 pub use vocabulary::{

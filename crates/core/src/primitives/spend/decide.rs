@@ -7,10 +7,11 @@ use super::vocabulary::{
 };
 use crate::limits;
 use crate::names::{AgentId, TaskId};
-use crate::primitive::Rules;
+use crate::page;
+use crate::primitive::{self, Rules};
 use crate::refusal::{bad, has_room, text_fits, within};
 use crate::space::stamp::Stamp;
-use crate::space::{Happening, ReplyPlan as SpacePlan, Space, TasksView};
+use crate::space::{Happening, ReplyPlan, Space, TasksView};
 use crate::spending::{Amounts, Budget, Payer, Unit, UsedUp};
 
 /// The tasks, as far as spending reads them.
@@ -19,29 +20,15 @@ pub trait View {
     fn lineage(&self, task: &TaskId) -> Option<Vec<TaskId>>;
 }
 
-/// Which reply to build once the events of a command have been applied.
-pub enum ReplyPlan {
-    /// The latest record, and what it was charged to.
-    Recorded(Vec<Payer>),
-    /// A total.
-    Spend(Payer),
-}
+/// The outcome of a command.
+type Decided = primitive::Decided<Event>;
 
-impl ReplyPlan {
-    /// The reply, from the current table.
-    pub(crate) fn reply(self, table: &Table, view: &impl View) -> Reply {
-        match self {
-            Self::Recorded(payers) => {
-                let all = List::default();
-                let record = table.before(&all).next().expect("it was just recorded").clone();
-                Reply::Recorded(Recorded { record, budgets: budgets(table, payers) })
-            }
-            Self::Spend(of) => {
-                let above = above(view, &of).unwrap_or_default();
-                Reply::Spend(Total { account: table.account(of), above: budgets(table, above) })
-            }
-        }
-    }
+/// A total, as it is after the events.
+fn account(of: Payer) -> ReplyPlan {
+    ReplyPlan::after(move |space| {
+        let above = above(&TasksView(&space.task), &of).unwrap_or_default();
+        Reply::Spend(totalled(&space.spend, of, above))
+    })
 }
 
 impl Rules for Table {
@@ -56,10 +43,8 @@ impl Rules for Table {
         command: Command,
         stamp: &Stamp,
         happening: &mut Happening<'_>,
-    ) -> Result<SpacePlan, Rejection> {
-        let (events, plan) = decide(&space.spend, &TasksView(&space.task), command, stamp)?;
-        happening.extend(events);
-        Ok(SpacePlan::after(move |space| Some(plan.reply(&space.spend, &TasksView(&space.task)))))
+    ) -> Result<ReplyPlan, Rejection> {
+        Ok(happening.take(decide(&space.spend, &TasksView(&space.task), command, stamp)?))
     }
 
     fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
@@ -72,12 +57,12 @@ impl Rules for Table {
 }
 
 /// Decides a command against the current table.
-pub fn decide(
+fn decide(
     table: &Table,
     view: &impl View,
     command: Command,
     stamp: &Stamp,
-) -> Result<(Vec<Event>, ReplyPlan), Rejection> {
+) -> Result<Decided, Rejection> {
     match command {
         Command::Record(spent) => record(table, view, spent, stamp),
         Command::Limit { of, budget } => limit(table, view, of, budget),
@@ -93,7 +78,7 @@ fn record(
     view: &impl View,
     command: Spent,
     stamp: &Stamp,
-) -> Result<(Vec<Event>, ReplyPlan), Rejection> {
+) -> Result<Decided, Rejection> {
     let Spent { task, tokens, cost_micros, calls, model, note, strict } = command;
     let amount = |what, given, usual| within(what, given, usual, (0, limits::SPENT_AT_ONCE_MAX));
     let spent = Amounts {
@@ -126,7 +111,12 @@ fn record(
         let used_up = ledger.budget.used_up(of, &after);
         events.extend(used_up.filter(|_| was_used_up.is_none()).map(Event::Exhausted));
     }
-    Ok((events, ReplyPlan::Recorded(payers)))
+    let plan = ReplyPlan::after(move |space| {
+        let table = &space.spend;
+        let record = table.before(&List::default()).next().expect("it was just recorded").clone();
+        Reply::Recorded(Recorded { record, budgets: budgets(table, payers) })
+    });
+    Ok(Decided::new(events, plan))
 }
 
 /// Refuses an amount that a budget has no room for.
@@ -148,17 +138,12 @@ fn fits(
     })
 }
 
-fn limit(
-    table: &Table,
-    view: &impl View,
-    of: Payer,
-    budget: Budget,
-) -> Result<(Vec<Event>, ReplyPlan), Rejection> {
+fn limit(table: &Table, view: &impl View, of: Payer, budget: Budget) -> Result<Decided, Rejection> {
     budget.check()?;
     above(view, &of)?;
     let before = table.ledger(&of).cloned().unwrap_or_default();
     if budget == before.budget {
-        return Ok((Vec::new(), ReplyPlan::Spend(of)));
+        return Ok(Decided::new(Vec::new(), account(of)));
     }
     if matches!(of, Payer::Agent(_)) && before.budget.is_unlimited() {
         let agents = table.limited_agents();
@@ -168,7 +153,7 @@ fn limit(
     let used_up = budget.used_up(&of, &before.spent).filter(|_| !was_used_up);
     let mut events = vec![Event::Limited { of: of.clone(), budget }];
     events.extend(used_up.map(Event::Exhausted));
-    Ok((events, ReplyPlan::Spend(of)))
+    Ok(Decided::new(events, account(of)))
 }
 
 /// What spending is charged to besides this, without the agent.
@@ -189,6 +174,10 @@ fn budgets(table: &Table, payers: Vec<Payer>) -> Vec<Account> {
     accounts.filter(|account| account.budget.is_some()).collect()
 }
 
+fn totalled(table: &Table, of: Payer, above: Vec<Payer>) -> Total {
+    Total { account: table.account(of), above: budgets(table, above) }
+}
+
 fn total(
     table: &Table,
     view: &impl View,
@@ -202,17 +191,13 @@ fn total(
         (None, None) => Payer::Workspace,
     };
     let above = above(view, &of)?;
-    Ok(Reply::Spend(Total { account: table.account(of), above: budgets(table, above) }))
+    Ok(Reply::Spend(totalled(table, of, above)))
 }
 
 fn list(table: &Table, query: &List) -> Result<Reply, Rejection> {
-    let range = (1, limits::PAGE_MAX as u64);
-    let limit = within("limit", query.limit, limits::PAGE_DEFAULT as u64, range)?;
-    let limit = usize::try_from(limit).expect("pages are small");
-    let mut records: Vec<_> = table.before(query).take(limit + 1).cloned().collect();
-    let more = records.len() > limit;
-    records.truncate(limit);
-    let cursor = records.last().filter(|_| more).map(|last| last.number);
+    let limit = page::limit(query.limit)?;
+    let found = table.before(query).cloned();
+    let (records, cursor) = page::first(found, limit, |last| last.number);
     let (recorded, oldest) = (table.recorded(), table.oldest());
     Ok(Reply::Records { records, recorded, oldest, cursor })
 }

@@ -38,7 +38,7 @@ mod tests;
 mod vocabulary;
 
 pub use crate::spending::{Amounts, Budget, Payer, Unit, UsedUp};
-pub use decide::{ReplyPlan, View, decide};
+pub use decide::View;
 pub use refusals::Rejection;
 pub use table::{Facts, Ledger, Table, Undo};
 pub use vocabulary::{

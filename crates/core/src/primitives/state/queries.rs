@@ -6,6 +6,7 @@ use super::{Entry, Get, List, Page, Query, Rejection, Reply, Snapshot};
 use crate::limits;
 use crate::names::{Key, NamespaceName};
 use crate::numbers::Revision;
+use crate::page;
 
 /// Answers a query about the present; none if it is about the past.
 pub(super) fn query(
@@ -66,15 +67,8 @@ fn page(
         return Err(Rejection::UnknownNamespace { namespace: list.namespace.clone() });
     }
     let limit = page_limit(list.limit)?;
-    let mut entries: Vec<Entry> = table
-        .listed(list)
-        .take(limit + 1)
-        .map(|there| table.shown(&list.namespace, there))
-        .collect();
-    let cursor = (entries.len() > limit).then(|| {
-        entries.truncate(limit);
-        entries.last().map(|entry| entry.key().to_owned()).unwrap_or_default()
-    });
+    let found = table.listed(list).map(|there| table.shown(&list.namespace, there));
+    let (entries, cursor) = page::first(found, limit, |entry| entry.key().to_owned());
     Ok(Reply::Entries(Page { revision, entries, cursor }))
 }
 
@@ -91,12 +85,9 @@ fn snapshot_page(
     }
     let limit = page_limit(snapshot.limit)?;
     let after = snapshot.after()?;
-    let mut entries: Vec<Entry> =
-        table.everything(snapshot.namespace.as_ref(), after.as_ref()).take(limit + 1).collect();
-    let cursor = (entries.len() > limit).then(|| {
-        entries.truncate(limit);
-        entries.last().map(|entry| snapshot_cursor(entry, revision)).unwrap_or_default()
-    });
+    let found = table.everything(snapshot.namespace.as_ref(), after.as_ref());
+    let cursor = |entry: &Entry| snapshot_cursor(entry, revision);
+    let (entries, cursor) = page::first(found, limit, cursor);
     Ok(Reply::Entries(Page { revision, entries, cursor }))
 }
 

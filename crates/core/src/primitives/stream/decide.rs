@@ -9,51 +9,22 @@ use crate::json::Json;
 use crate::limits;
 use crate::names::{AgentId, StreamName};
 use crate::numbers::WaitId;
-use crate::primitive::Rules;
+use crate::page;
+use crate::primitive::{self, Rules};
 use crate::refusal::{OutOfRange, bad, fits, has_room, text_fits, within};
 use crate::space::stamp::Stamp;
-use crate::space::{Happening, ReplyPlan as SpacePlan, Space};
+use crate::space::{Happening, ReplyPlan, Space};
 use crate::waiting::wait::Left;
 
-/// The events of a command, and how to build its reply.
-pub struct Decided {
-    /// The events. Empty if nothing changes.
-    pub events: Vec<Event>,
-    /// Events that are only delivered to watches.
-    pub live: Option<Event>,
-    /// Which reply to build once the events are applied.
-    pub plan: ReplyPlan,
-}
+/// The outcome of a command.
+type Decided = primitive::Decided<Event>;
 
-/// Which reply to build.
-pub enum ReplyPlan {
-    /// A stream.
-    Stream(StreamName),
-    /// This reply.
-    Reply(Reply),
-    /// The call waits: it is answered later.
-    Later,
-}
-
-impl ReplyPlan {
-    /// The reply to the caller; none yet if the call waits.
-    pub fn reply(self, table: &Table) -> Option<Reply> {
-        Some(match self {
-            Self::Stream(name) => {
-                Reply::Stream(table.shown(&name).expect("only known streams are answered with"))
-            }
-            Self::Reply(reply) => reply,
-            Self::Later => return None,
-        })
-    }
-}
-
-fn decided(stream: StreamName, event: Event) -> Decided {
-    planned(vec![event], ReplyPlan::Stream(stream))
-}
-
-fn planned(events: Vec<Event>, plan: ReplyPlan) -> Decided {
-    Decided { events, live: None, plan }
+/// The stream, as it is after the events.
+fn stream(name: StreamName) -> ReplyPlan {
+    ReplyPlan::after(move |space| {
+        let shown = space.stream.shown(&name);
+        Reply::Stream(shown.expect("only known streams are answered with"))
+    })
 }
 
 impl Rules for Table {
@@ -68,12 +39,8 @@ impl Rules for Table {
         command: Command,
         stamp: &Stamp,
         happening: &mut Happening<'_>,
-    ) -> Result<SpacePlan, Rejection> {
-        let decided = decide(&space.stream, command, stamp)?;
-        happening.extend(decided.events);
-        decided.live.into_iter().for_each(|event| happening.tell(event));
-        let plan = decided.plan;
-        Ok(SpacePlan::after(move |space| plan.reply(&space.stream)))
+    ) -> Result<ReplyPlan, Rejection> {
+        Ok(happening.take(decide(&space.stream, command, stamp)?))
     }
 
     fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {
@@ -112,7 +79,7 @@ impl Rules for Table {
 }
 
 /// Decides a command against the current table.
-pub fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided, Rejection> {
+fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided, Rejection> {
     match command {
         Command::Create(create) => self::create(table, create),
         Command::Send(send) => self::send(table, send),
@@ -135,12 +102,13 @@ fn create(table: &Table, command: Create) -> Result<Decided, Rejection> {
                 == (kept, frames_max, bytes_max);
         // Creating the same stream again is a no-op.
         if is_alike {
-            return Ok(planned(Vec::new(), ReplyPlan::Stream(stream)));
+            return Ok(Decided::new(Vec::new(), self::stream(stream)));
         }
         return Err(Rejection::Exists { stream: Box::new(present) });
     }
     has_room([("streams in this workspace", table.len(), limits::STREAMS_MAX)])?;
-    Ok(decided(stream.clone(), Event::Created { stream, kept, frames_max, bytes_max }))
+    let created = Event::Created { stream: stream.clone(), kept, frames_max, bytes_max };
+    Ok(Decided::new(vec![created], self::stream(stream)))
 }
 
 fn send(table: &Table, command: Send) -> Result<Decided, Rejection> {
@@ -158,10 +126,8 @@ fn send(table: &Table, command: Send) -> Result<Decided, Rejection> {
     let offset = stream.kept.then_some(stream.next);
     let next = stream.next + if live { 0 } else { count };
     let sent = Sent { stream: name.clone(), offset, frames: count, next };
-    let plan = ReplyPlan::Reply(Reply::Sent(sent));
     let event = Event::Sent { stream: name, offset, frames, live };
-    let (events, live) = if live { (vec![], Some(event)) } else { (vec![event], None) };
-    Ok(Decided { events, live, plan })
+    Ok(Decided::reply(vec![event], Reply::Sent(sent)))
 }
 
 fn check_frames(frames: &[Json]) -> Result<(), Rejection> {
@@ -181,8 +147,7 @@ fn known<'a>(table: &'a Table, name: &StreamName) -> Result<&'a Record, Rejectio
 fn receive(table: &Table, command: Receive, stamp: &Stamp) -> Result<Decided, Rejection> {
     let Receive { stream: name, from, limit, wait_ms } = command;
     let wait_ms = within("wait_ms", wait_ms, 0, (0, limits::WAIT_MS_MAX))?;
-    let range = (1, limits::PAGE_MAX as u64);
-    let limit = within("limit", limit, limits::PAGE_DEFAULT as u64, range)?;
+    let limit = page::limit(limit)? as u64;
     let stream = known(table, &name)?;
     if !stream.kept {
         return Err(Rejection::NotKept { stream: name });
@@ -197,8 +162,7 @@ fn receive(table: &Table, command: Receive, stamp: &Stamp) -> Result<Decided, Re
     }
     let is_at_end = from == stream.next && stream.status == Status::Open;
     if !is_at_end || wait_ms == 0 {
-        let plan = ReplyPlan::Reply(Reply::Frames(stream.read(from, limit)));
-        return Ok(planned(Vec::new(), plan));
+        return Ok(Decided::reply(Vec::new(), Reply::Frames(stream.read(from, limit))));
     }
     let reader = stamp.agent.clone();
     let own = table.wait_queues().of_agent(&reader).count();
@@ -213,16 +177,17 @@ fn receive(table: &Table, command: Receive, stamp: &Stamp) -> Result<Decided, Re
     ])?;
     let (wait, until) = (stamp.wait(), stamp.now.after(wait_ms));
     let queued = Event::Queued { stream: name, reader, wait, from, limit, until };
-    Ok(planned(vec![queued], ReplyPlan::Later))
+    Ok(Decided::waits(queued))
 }
 
 fn close(table: &Table, name: StreamName, reason: Option<String>) -> Result<Decided, Rejection> {
     text_fits("reason", reason.as_ref(), limits::NOTE_BYTES_MAX)?;
     // Closing a closed stream again is a no-op.
     if known(table, &name)?.status == Status::Closed {
-        return Ok(planned(Vec::new(), ReplyPlan::Stream(name)));
+        return Ok(Decided::new(Vec::new(), stream(name)));
     }
-    Ok(decided(name.clone(), Event::Closed { stream: name, reason }))
+    let closed = Event::Closed { stream: name.clone(), reason };
+    Ok(Decided::new(vec![closed], stream(name)))
 }
 
 fn delete(table: &Table, name: &StreamName) -> Result<Decided, Rejection> {
@@ -231,7 +196,7 @@ fn delete(table: &Table, name: &StreamName) -> Result<Decided, Rejection> {
     // Waiting calls are answered before it is deleted.
     let waits = table.wait_queues().of(name).map(|waiter| delivered(table, waiter));
     let events = waits.chain([Event::Deleted { stream: name.clone() }]).collect();
-    Ok(planned(events, ReplyPlan::Reply(Reply::Stream(shown))))
+    Ok(Decided::reply(events, Reply::Stream(shown)))
 }
 
 fn delivered(table: &Table, waiter: &Waiter) -> Event {
@@ -296,15 +261,9 @@ pub fn query(table: &Table, query: &Query) -> Result<Reply, Rejection> {
             Ok(Reply::Stream(table.shown(stream).ok_or_else(missing)?))
         }
         Query::List { limit, cursor } => {
-            let range = (1, limits::PAGE_MAX as u64);
-            let limit = within("limit", *limit, limits::PAGE_DEFAULT as u64, range)?;
-            let limit = usize::try_from(limit).expect("pages are small");
-            let mut names: Vec<&StreamName> =
-                table.after(cursor.as_ref()).take(limit + 1).collect();
-            let more = names.len() > limit;
-            names.truncate(limit);
-            let cursor = names.last().filter(|_| more).map(|last| (*last).clone());
-            let streams = names.into_iter().filter_map(|name| table.shown(name)).collect();
+            let limit = page::limit(*limit)?;
+            let found = table.after(cursor.as_ref()).filter_map(|name| table.shown(name));
+            let (streams, cursor) = page::first(found, limit, |last| last.name.clone());
             Ok(Reply::Streams { streams, cursor })
         }
     }

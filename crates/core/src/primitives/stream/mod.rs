@@ -31,7 +31,7 @@ mod table;
 mod tests;
 mod vocabulary;
 
-pub use decide::{Decided, ReplyPlan, decide, ending, query};
+pub use decide::{ending, query};
 pub use refusals::Rejection;
 pub use table::{Facts, Record, Table, Undo, Waiter, Want};
 pub use vocabulary::{

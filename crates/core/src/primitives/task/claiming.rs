@@ -3,13 +3,14 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use super::decide::known;
+use super::decide::{known, shown};
 use crate::limits;
 use crate::names::{AgentId, TaskId, TaskType};
 use crate::refusal::{has_room, within};
+use crate::space::ReplyPlan;
 use crate::space::stamp::Stamp;
 use crate::task::{
-    Claim, Decided, Event, Lease, Record, Rejection, ReplyPlan, Table, View, budgets, checks,
+    Claim, Decided, Event, Lease, Record, Rejection, Reply, Table, View, budgets, checks,
     explanation,
 };
 
@@ -54,7 +55,7 @@ pub(super) fn claim(
     let capabilities = capabilities.into_owned();
     let queued =
         Event::Queued { wait, claimant, until, types, capabilities, task, lease_ms, limit };
-    Ok(Decided { events: vec![queued], plan: ReplyPlan::Later })
+    Ok(Decided::waits(queued))
 }
 
 /// The claims of these tasks, each with a lease and a token of its own.
@@ -68,12 +69,14 @@ fn taken(found: &[&Record], limit: u64, agent: &AgentId, lease_ms: u64, stamp: &
         Event::Claimed { task, holder, token, lease_ms, wait: None }
     });
     let events = claimed.collect();
-    let plan = if limit > 1 {
-        ReplyPlan::ClaimedTasks(ids)
-    } else {
-        ReplyPlan::Claimed(ids.into_iter().next())
-    };
-    Decided { events, plan }
+    let plan = ReplyPlan::after(move |space| {
+        let mut tasks = ids.iter().map(|id| shown(&space.task, id, Vec::new()));
+        if limit > 1 {
+            return Reply::ClaimedTasks { tasks: tasks.map(|task| *task).collect() };
+        }
+        Reply::Claimed(tasks.next())
+    });
+    Decided::new(events, plan)
 }
 
 pub(super) fn within_lease(lease_ms: Option<u64>) -> Result<u64, Rejection> {

@@ -1,15 +1,16 @@
 //! The rules of `task.complete` and `task.review`.
 
 use super::claiming::{able, within_lease};
-use super::decide::{decided, doomed, freed, held, known};
+use super::decide::{decided, doomed, freed, held, known, shown};
 use super::{Complete, Review, Reviewers, Status, Verdict};
 use crate::json::Json;
 use crate::limits;
-use crate::names::AgentId;
+use crate::names::{AgentId, TaskId};
 use crate::refusal::{json_fits, text_fits};
+use crate::space::ReplyPlan;
 use crate::space::batch::Moment;
 use crate::space::stamp::Stamp;
-use crate::task::{Decided, Event, Record, Rejection, ReplyPlan, Table, View, budgets, checks};
+use crate::task::{Decided, Event, Record, Rejection, Reply, Table, View, budgets, checks};
 
 pub(super) fn complete(
     table: &Table,
@@ -54,7 +55,11 @@ pub(super) fn complete(
         }
     }
     let next = taken.map(|record| record.id.clone());
-    Ok(Decided { events, plan: ReplyPlan::Completed(task, next) })
+    let plan = ReplyPlan::after(move |space| {
+        let shown = |task: &TaskId| shown(&space.task, task, Vec::new());
+        Reply::Completed { task: shown(&task), next: next.as_ref().map(shown) }
+    });
+    Ok(Decided::new(events, plan))
 }
 
 /// Whether a result must be accepted before the task is completed.

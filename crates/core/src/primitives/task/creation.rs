@@ -2,20 +2,20 @@
 
 use std::collections::BTreeSet;
 
-use super::{Create, Status, budgets, checks, explanation};
+use super::{Create, Status, budgets, checks, decide, explanation};
 use crate::access::Viewer;
 use crate::limits;
 use crate::names::{AgentId, TaskId};
 use crate::refusal::has_room;
 use crate::space::stamp::Stamp;
 use crate::state::Warning;
-use crate::task::{Created, Decided, Event, Rejection, ReplyPlan, Table, View};
+use crate::task::{Created, Decided, Event, Rejection, Table, View};
 
 /// Decides to create a task.
-pub fn create(
+pub(super) fn create(
     table: &Table,
     view: &impl View,
-    command: Create,
+    mut command: Create,
     stamp: &Stamp,
 ) -> Result<Decided, Rejection> {
     checks::check_create(&command)?;
@@ -28,7 +28,7 @@ pub fn create(
         check_parent(table, parent)?;
         budgets::may_have_subtask(table, view, parent)?;
     }
-    let depends_on = dependencies(table, command.depends_on)?;
+    let depends_on = dependencies(table, std::mem::take(&mut command.depends_on))?;
     let is_for_anyone = command.assigned_agent.is_none() && command.capabilities.is_empty();
     // The check scans all agents, and a task for any agent needs no warning.
     let lack = if is_for_anyone && !command.if_capable {
@@ -47,36 +47,65 @@ pub fn create(
         }
         None => {}
     }
+    let created = created(table, Create { depends_on, ..command }, stamp);
+    let plan = decide::task(created.task.clone(), warnings);
+    Ok(Decided::new(vec![Event::Created(Box::new(created))], plan))
+}
+
+/// The event of a command that was checked. It names every field of the command, so that a new one
+/// cannot be forgotten.
+fn created(table: &Table, command: Create, stamp: &Stamp) -> Created {
+    let Create {
+        id,
+        task_type,
+        description,
+        definition,
+        assigned_agent,
+        capabilities,
+        priority,
+        delay_ms,
+        deadline_ms,
+        max_retries,
+        backoff,
+        on_exhausted,
+        review,
+        reviewers,
+        depends_on,
+        parent,
+        group,
+        budget,
+        schema_version,
+        metadata,
+        traceparent,
+        if_capable: _,
+    } = command;
     let is_open =
         |task: &TaskId| table.get(task).is_some_and(|there| there.status != Status::Completed);
-    let not_before = command.delay_ms.filter(|delay_ms| *delay_ms > 0);
-    let task = command.id.unwrap_or_else(|| table.fresh_id(stamp.revision));
-    let created = Created {
-        task: task.clone(),
-        task_type: command.task_type,
+    let not_before = delay_ms.filter(|delay_ms| *delay_ms > 0);
+    Created {
+        task: id.unwrap_or_else(|| table.fresh_id(stamp.revision)),
+        task_type,
         ready: not_before.is_none() && !depends_on.iter().any(is_open),
-        description: command.description,
-        definition: command.definition,
-        assigned_agent: command.assigned_agent,
-        capabilities: command.capabilities,
-        priority: command.priority.unwrap_or(0),
-        group: command.group,
-        parent: command.parent,
-        budget: command.budget,
+        description,
+        definition,
+        assigned_agent,
+        capabilities,
+        priority: priority.unwrap_or(0),
+        group,
+        parent,
+        budget,
         depends_on,
         not_before: not_before.map(|delay_ms| stamp.now.after(delay_ms)),
-        deadline: command.deadline_ms.map(|deadline_ms| stamp.now.after(deadline_ms)),
-        max_retries: command.max_retries,
-        backoff: command.backoff,
-        on_exhausted: command.on_exhausted,
-        review: command.review || command.reviewers.is_some(),
-        reviewers: command.reviewers.filter(|reviewers| !reviewers.is_empty()),
-        schema_version: command.schema_version,
-        metadata: command.metadata,
-        traceparent: command.traceparent,
-    };
-    let events = vec![Event::Created(Box::new(created))];
-    Ok(Decided { events, plan: ReplyPlan::Task(task, warnings) })
+        deadline: deadline_ms.map(|deadline_ms| stamp.now.after(deadline_ms)),
+        max_retries,
+        backoff,
+        on_exhausted,
+        review: review || reviewers.is_some(),
+        reviewers: reviewers.filter(|reviewers| !reviewers.is_empty()),
+        schema_version,
+        metadata,
+        traceparent,
+    }
 }
 
 /// The tasks that must be completed first, each once.

@@ -14,10 +14,10 @@ use crate::json::Json;
 use crate::limits;
 use crate::names::{AgentId, PipelineName, StageName, TaskId};
 use crate::numbers::{Token, WaitId};
-use crate::primitive::Rules;
+use crate::primitive::{self, Rules};
 use crate::refusal::{bad, json_fits, text_fits};
 use crate::space::stamp::Stamp;
-use crate::space::{Happening, ReplyPlan as SpacePlan, Space, TablesView};
+use crate::space::{Happening, ReplyPlan, Space, TablesView};
 use crate::spending::UsedUp;
 use crate::task::{
     Record, Waiting, checks, claiming, completion, creation, explanation, lists, outcome,
@@ -44,52 +44,21 @@ pub trait View {
     fn used_up_agent(&self, agent: &AgentId) -> Option<UsedUp>;
 }
 
-/// The events of a command, and how to build its reply.
-pub struct Decided {
-    /// The events. Empty if nothing changes.
-    pub events: Vec<Event>,
-    /// Which reply to build once the events are applied.
-    pub plan: ReplyPlan,
+/// The outcome of a command.
+pub(crate) type Decided = primitive::Decided<Event>;
+
+/// A task, as it is after the events, with warnings.
+pub(super) fn task(id: TaskId, warnings: Vec<Warning>) -> ReplyPlan {
+    ReplyPlan::after(move |space| Reply::Task(shown(&space.task, &id, warnings)))
 }
 
-/// Which reply to build.
-pub enum ReplyPlan {
-    /// A task, with warnings.
-    Task(TaskId, Vec<Warning>),
-    /// The claimed task, if any.
-    Claimed(Option<TaskId>),
-    /// The claimed tasks, as a list.
-    ClaimedTasks(Vec<TaskId>),
-    /// The completed task, and the one that was claimed next.
-    Completed(TaskId, Option<TaskId>),
-    /// The call waits: it is answered later.
-    Later,
-}
-
-impl ReplyPlan {
-    /// The reply to the caller; none yet if the call waits.
-    pub fn reply(self, table: &Table) -> Option<Reply> {
-        let shown = |task: &TaskId, warnings: Vec<Warning>| -> Box<Task> {
-            Box::new(table.shown(task, warnings).expect("only known tasks are answered with"))
-        };
-        Some(match self {
-            Self::Task(task, warnings) => Reply::Task(shown(&task, warnings)),
-            Self::Claimed(task) => Reply::Claimed(task.map(|task| shown(&task, Vec::new()))),
-            Self::ClaimedTasks(tasks) => {
-                let tasks = tasks.iter().map(|task| *shown(task, Vec::new()));
-                Reply::ClaimedTasks { tasks: tasks.collect() }
-            }
-            Self::Completed(task, next) => Reply::Completed {
-                task: shown(&task, Vec::new()),
-                next: next.map(|task| shown(&task, Vec::new())),
-            },
-            Self::Later => return None,
-        })
-    }
+/// A task that is known.
+pub(super) fn shown(table: &Table, task: &TaskId, warnings: Vec<Warning>) -> Box<Task> {
+    Box::new(table.shown(task, warnings).expect("only known tasks are answered with"))
 }
 
 pub(super) fn decided(task: TaskId, events: Vec<Event>) -> Decided {
-    Decided { events, plan: ReplyPlan::Task(task, Vec::new()) }
+    Decided::new(events, self::task(task, Vec::new()))
 }
 
 impl Rules for Table {
@@ -104,11 +73,8 @@ impl Rules for Table {
         command: Command,
         stamp: &Stamp,
         happening: &mut Happening<'_>,
-    ) -> Result<SpacePlan, Rejection> {
-        let decided = decide(&space.task, &TablesView::of(space), command, stamp)?;
-        happening.extend(decided.events);
-        let plan = decided.plan;
-        Ok(SpacePlan::after(move |space| plan.reply(&space.task)))
+    ) -> Result<ReplyPlan, Rejection> {
+        Ok(happening.take(decide(&space.task, &TablesView::of(space), command, stamp)?))
     }
 
     fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {
@@ -180,7 +146,7 @@ impl Rules for Table {
 }
 
 /// Decides a command against the current table.
-pub fn decide(
+pub(crate) fn decide(
     table: &Table,
     view: &impl View,
     command: Command,
@@ -242,7 +208,7 @@ pub(super) fn held<'a>(
 fn heartbeat(table: &Table, command: Heartbeat, stamp: &Stamp) -> Result<Decided, Rejection> {
     let Heartbeat { task, token, lease_ms } = command;
     let record = held(table, &task, token)?;
-    let lease = record.lease.as_deref().expect("whoever has its token holds it");
+    let lease = record.lease.as_deref().expect("the holder of its token holds it");
     let lease_ms = claiming::within_lease(lease_ms.or(Some(lease.lease_ms)))?;
     let events = if is_worth_renewing(stamp.now, lease.expires_at, lease.lease_ms, lease_ms) {
         vec![Event::Renewed { task: task.clone(), lease_ms }]

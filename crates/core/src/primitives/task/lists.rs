@@ -1,15 +1,13 @@
 //! Pages of tasks.
 
-use super::{List, Record, Task};
-use crate::limits;
+use super::{List, Record, decide};
 use crate::names::AgentId;
-use crate::refusal::within;
+use crate::page::{self, Selection};
 use crate::task::{Rejection, Reply, Table};
 
 /// A page of the selected tasks, by id.
 pub fn list(table: &Table, query: &List) -> Result<Reply, Rejection> {
-    let usual = limits::PAGE_DEFAULT as u64;
-    let limit = within("limit", query.limit, usual, (1, limits::PAGE_MAX as u64))?;
+    let limit = page::limit(query.limit)?;
     let List { status, task_type, agent, group, parent, .. } = query;
     let is = |agent: &AgentId, record: &Record| {
         record.assigned_agent() == Some(agent)
@@ -22,20 +20,8 @@ pub fn list(table: &Table, query: &List) -> Result<Reply, Rejection> {
             && group.as_ref().is_none_or(|group| record.group() == Some(group))
             && parent.as_ref().is_none_or(|parent| record.parent() == Some(parent))
     };
-    let mut tasks: Vec<Task> = Vec::new();
-    let mut cursor = None;
-    for (examined, record) in table.after(query).enumerate() {
-        if tasks.len() as u64 == limit && wanted(record) {
-            cursor = tasks.last().map(|task| task.id.clone());
-            break;
-        }
-        if wanted(record) {
-            tasks.extend(table.shown(&record.id, Vec::new()));
-        }
-        if examined == limits::TASKS_EXAMINED_MAX {
-            cursor = Some(record.id.clone());
-            break;
-        }
-    }
+    let selection = Selection { candidates: table.after(query), is_wanted: wanted, limit };
+    let shown = |record: &Record| (*decide::shown(table, &record.id, Vec::new()), 0);
+    let (tasks, cursor) = selection.first(shown, |record| record.id.clone());
     Ok(Reply::Tasks { tasks, cursor })
 }

@@ -4,22 +4,20 @@
 //! a change creates another one, and a snapshot of the table shares the records with it.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
+use super::terms::{NO_TERMS, Needs, Terms};
 use super::{Backoff, Lease, OnExhausted, Progress, Reviewers, Status, Task};
 use crate::json::{Json, given};
 use crate::limits;
-use crate::names::{AgentId, GroupName, HandoffId, TaskId, TaskType, Traceparent};
+use crate::names::{AgentId, GroupName, HandoffId, TaskId, TaskType};
 use crate::numbers::{Revision, Token};
 use crate::space::batch::Moment;
 use crate::state::Warning;
 use crate::task::{Cause, Created, Event, Outcome};
 use crate::time::Timestamp;
-
-/// The required capabilities; none if there are none.
-pub type Needs = Option<Arc<BTreeSet<String>>>;
 
 /// The position of a ready task in its queue: the least is claimed first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -77,70 +75,8 @@ pub struct Record {
     pub execution: Option<Box<Execution>>,
 }
 
-/// Fields that most tasks do not have.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Terms {
-    /// Human-readable description.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub description: Option<String>,
-    /// The only agent that may claim it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub assigned_agent: Option<AgentId>,
-    /// Capabilities that an agent needs to claim it.
-    #[serde(with = "needs", skip_serializing_if = "Option::is_none")]
-    pub needs: Needs,
-    /// The group.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub group: Option<GroupName>,
-    /// The parent task.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub parent: Option<TaskId>,
-    /// Tasks that must be completed first.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub depends_on: Vec<TaskId>,
-    /// It cannot be claimed before this time.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub not_before: Option<Timestamp>,
-    /// It fails unless it is finished by then.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub deadline: Option<Timestamp>,
-    /// How often a failed attempt is retried.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_retries: Option<u64>,
-    /// The delay before a retry.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub backoff: Option<Backoff>,
-    /// What happens after the last attempt.
-    pub on_exhausted: OnExhausted,
-    /// Whether its result must be accepted before it is completed.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub review: bool,
-    /// The agents that may accept its result; any agent but its author if not given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reviewers: Option<Reviewers>,
-    /// Whether the agent of `on_exhausted` is trying already.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub escalated: bool,
-    /// The version of the schema of `definition`.
-    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    pub schema_version: Option<Json>,
-    /// Free-form metadata.
-    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    pub metadata: Option<Json>,
-    /// W3C trace context (`traceparent`).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub traceparent: Option<Traceparent>,
-    /// The agent that it was assigned to before a hand-off.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub assigned_before: Option<AgentId>,
-    /// The hand-off that last handed it to an agent that was not asked.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub handed_by: Option<HandoffId>,
-    /// What happens if the receiver of a hand-off does not claim it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub returns: Option<Returns>,
-}
+/// Few tasks that wait have one: a copy of an empty one would cost more than the rest of the task.
+static NO_EXECUTION: LazyLock<Execution> = LazyLock::new(Execution::default);
 
 /// What happens to a task whose receiver does not claim it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -188,50 +124,10 @@ pub struct Execution {
     pub because: Option<TaskId>,
 }
 
-/// Serde does not support shared values by default.
-mod needs {
-    use std::collections::BTreeSet;
-    use std::sync::Arc;
-
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    use super::Needs;
-
-    pub(super) fn serialize<S: Serializer>(needs: &Needs, to: S) -> Result<S::Ok, S::Error> {
-        needs.as_deref().serialize(to)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Needs, D::Error> {
-        Ok(Option::<BTreeSet<String>>::deserialize(from)?.map(Arc::new))
-    }
-}
-
 impl Record {
     /// A new task.
     pub fn new(created: &Created, number: u64, moment: &Moment<'_>) -> Self {
-        let needs = &created.capabilities;
-        let terms = Terms {
-            description: created.description.clone(),
-            assigned_agent: created.assigned_agent.clone(),
-            needs: (!needs.is_empty()).then(|| Arc::new(needs.clone())),
-            group: created.group.clone(),
-            parent: created.parent.clone(),
-            depends_on: created.depends_on.clone(),
-            not_before: created.not_before,
-            deadline: created.deadline,
-            max_retries: created.max_retries,
-            backoff: created.backoff,
-            on_exhausted: created.on_exhausted.clone().unwrap_or_default(),
-            review: created.review,
-            reviewers: created.reviewers.clone(),
-            escalated: false,
-            schema_version: created.schema_version.clone(),
-            metadata: created.metadata.clone(),
-            traceparent: created.traceparent.clone(),
-            assigned_before: None,
-            handed_by: None,
-            returns: None,
-        };
+        let terms = Terms::of(created);
         Self {
             id: created.task.clone(),
             task_type: created.task_type.clone(),
@@ -567,46 +463,67 @@ impl Record {
 
     /// The task as clients see it.
     pub fn shown(&self, waiting_for: Vec<TaskId>, warnings: Vec<Warning>) -> Task {
-        // Most tasks have no terms: a copy of empty ones would cost more than the rest.
-        let terms = self.terms.as_deref();
-        let execution = self.execution.as_deref();
+        // All fields are named, so that a new one cannot be forgotten.
+        let Terms {
+            description,
+            assigned_agent,
+            needs,
+            group,
+            parent,
+            depends_on,
+            not_before,
+            deadline,
+            max_retries: _,
+            backoff: _,
+            on_exhausted,
+            review,
+            reviewers,
+            escalated: _,
+            schema_version,
+            metadata,
+            traceparent,
+            assigned_before: _,
+            handed_by: _,
+            returns: _,
+        } = self.terms.as_deref().unwrap_or(&NO_TERMS);
+        let execution = self.execution.as_deref().unwrap_or(&NO_EXECUTION);
         Task {
             id: self.id.clone(),
             task_type: self.task_type.clone(),
             status: self.status,
-            description: terms.and_then(|it| it.description.clone()),
+            description: description.clone(),
             definition: self.definition.clone(),
             requested_by: self.requested_by.clone(),
-            assigned_agent: terms.and_then(|it| it.assigned_agent.clone()),
-            capabilities: terms.and_then(|it| it.needs.as_deref().cloned()).unwrap_or_default(),
+            assigned_agent: assigned_agent.clone(),
+            capabilities: needs.as_deref().cloned().unwrap_or_default(),
             priority: self.priority,
-            group: terms.and_then(|it| it.group.clone()),
-            parent: terms.and_then(|it| it.parent.clone()),
-            depends_on: terms.map_or_else(Vec::new, |it| it.depends_on.clone()),
+            group: group.clone(),
+            parent: parent.clone(),
+            depends_on: depends_on.clone(),
             waiting_for,
-            not_before: terms.and_then(|it| it.not_before),
-            deadline: terms.and_then(|it| it.deadline),
+            not_before: *not_before,
+            deadline: *deadline,
             max_retries: self.max_retries(),
             backoff: self.backoff(),
-            on_exhausted: terms.map_or_else(OnExhausted::default, |it| it.on_exhausted.clone()),
-            review: terms.is_some_and(|it| it.review),
-            reviewers: terms.and_then(|it| it.reviewers.clone()),
+            on_exhausted: on_exhausted.clone(),
+            review: *review,
+            reviewers: reviewers.clone(),
             submitted_by: self.submitted_by().cloned(),
             attempts: self.attempts,
             retries: self.retries,
             lease: self.lease.as_deref().cloned(),
-            progress: execution.and_then(|it| it.progress.clone()),
-            result: execution.and_then(|it| it.result.clone()),
-            artifacts: execution.and_then(|it| it.artifacts.clone()),
-            error: execution.and_then(|it| it.error.clone()),
-            reason: execution.and_then(|it| it.reason.clone()),
-            schema_version: terms.and_then(|it| it.schema_version.clone()),
-            metadata: terms.and_then(|it| it.metadata.clone()),
-            traceparent: terms.and_then(|it| it.traceparent.clone()),
+            progress: execution.progress.clone(),
+            result: execution.result.clone(),
+            artifacts: execution.artifacts.clone(),
+            error: execution.error.clone(),
+            reason: execution.reason.clone(),
+            schema_version: schema_version.clone(),
+            metadata: metadata.clone(),
+            traceparent: traceparent.clone(),
             created_at: self.created_at,
             updated_at: self.updated_at,
-            started_at: execution.and_then(|it| it.started_at),
-            finished_at: self.finished_at(),
+            started_at: execution.started_at,
+            finished_at: execution.finished_at,
             revision: self.revision,
             warnings,
         }

@@ -4,21 +4,14 @@ use super::refusals::Rejection;
 use super::table::Table;
 use super::vocabulary::{Command, Event, Published, Query, Reply, Signal};
 use crate::limits;
-use crate::names::TopicName;
-use crate::primitive::Rules;
-use crate::refusal::{json_fits, within};
+use crate::page;
+use crate::primitive::{self, Rules};
+use crate::refusal::json_fits;
 use crate::space::stamp::Stamp;
 use crate::space::{Happening, ReplyPlan, Space};
 
-/// The event of a command, and its topic.
-pub struct Decided {
-    /// The published message.
-    pub event: Event,
-    /// Whether it is recorded; otherwise it is only delivered.
-    pub is_durable: bool,
-    /// The topic.
-    pub topic: TopicName,
-}
+/// The outcome of a command.
+type Decided = primitive::Decided<Event>;
 
 impl Rules for Table {
     type Command = Command;
@@ -33,16 +26,7 @@ impl Rules for Table {
         _stamp: &Stamp,
         happening: &mut Happening<'_>,
     ) -> Result<ReplyPlan, Rejection> {
-        let Decided { event, is_durable, topic } = decide(command)?;
-        if is_durable {
-            happening.add(event);
-        } else {
-            happening.tell(event);
-        }
-        Ok(ReplyPlan::after(move |space| {
-            let posts = space.topic.posts(&topic);
-            Some(Reply::Published(Published { topic, durable: is_durable, posts }))
-        }))
+        Ok(happening.take(decide(command)?))
     }
 
     fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
@@ -51,12 +35,16 @@ impl Rules for Table {
 }
 
 /// Decides a command.
-pub fn decide(command: Command) -> Result<Decided, Rejection> {
+fn decide(command: Command) -> Result<Decided, Rejection> {
     let Command::Publish { topic, body, durable, traceparent } = command;
     json_fits("body", Some(&body), limits::VALUE_BYTES_MAX)?;
-    let is_durable = durable.unwrap_or(true);
-    let event = Event::Posted { topic: topic.clone(), body, traceparent, live: !is_durable };
-    Ok(Decided { event, is_durable, topic })
+    let durable = durable.unwrap_or(true);
+    let event = Event::Posted { topic: topic.clone(), body, traceparent, live: !durable };
+    let plan = ReplyPlan::after(move |space| {
+        let posts = space.topic.posts(&topic);
+        Reply::Published(Published { topic, durable, posts })
+    });
+    Ok(Decided::new(vec![event], plan))
 }
 
 /// Answers a query.
@@ -67,15 +55,10 @@ pub fn query(table: &Table, query: &Query) -> Result<Reply, Rejection> {
             None => Err(Rejection::NotFound { topic: topic.clone() }),
         },
         Query::List { prefix, limit, cursor } => {
-            let range = (1, limits::PAGE_MAX as u64);
-            let limit = within("limit", *limit, limits::PAGE_DEFAULT as u64, range)?;
-            let limit = usize::try_from(limit).expect("pages are small");
+            let limit = page::limit(*limit)?;
             let prefix = prefix.as_deref().unwrap_or_default();
-            let found = table.after(prefix, cursor.as_ref());
-            let mut topics: Vec<_> = found.take(limit + 1).cloned().collect();
-            let more = topics.len() > limit;
-            topics.truncate(limit);
-            let cursor = topics.last().filter(|_| more).map(|last| last.name.clone());
+            let found = table.after(prefix, cursor.as_ref()).cloned();
+            let (topics, cursor) = page::first(found, limit, |last| last.name.clone());
             Ok(Reply::Topics { topics, cursor })
         }
     }

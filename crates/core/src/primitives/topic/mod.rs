@@ -28,7 +28,7 @@ mod table;
 mod tests;
 mod vocabulary;
 
-pub use decide::{Decided, decide, query};
+pub use decide::query;
 pub use refusals::Rejection;
 pub use table::{Table, Undo};
 pub use vocabulary::{Command, Event, Published, Query, Reply, Signal, Topic};

@@ -4,13 +4,15 @@ use serde::{Deserialize, Serialize};
 
 use super::refusals::Rejection;
 use crate::event::Event;
+use crate::history::At;
 use crate::json::Json;
+#[cfg(feature = "schema")]
 use crate::limits;
 use crate::names::AgentId;
 use crate::numbers::Revision;
+use crate::page;
 use crate::pattern::Pattern;
-use crate::point::Point;
-use crate::refusal::{bad, within};
+use crate::refusal::bad;
 use crate::space::batch::Batch;
 
 /// Which events to return, and in which order.
@@ -29,10 +31,10 @@ pub struct History {
     pub subject: Option<Pattern>,
     /// The first revision or time to include. If omitted, the oldest that is kept.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub from: Option<Point>,
+    pub from: Option<At>,
     /// The last revision or time to include. If omitted, the present.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub to: Option<Point>,
+    pub to: Option<At>,
     /// The order of the results.
     #[cfg_attr(feature = "schema", schemars(extend("default" = "newest")))]
     #[serde(skip_serializing_if = "Order::is_newest")]
@@ -94,9 +96,7 @@ pub struct PageStart {
 impl History {
     /// The maximum number of events on a page.
     pub fn limit(&self) -> Result<usize, Rejection> {
-        let range = (1, limits::PAGE_MAX as u64);
-        let limit = within("limit", self.limit, limits::PAGE_DEFAULT as u64, range)?;
-        Ok(usize::try_from(limit).expect("pages are small"))
+        Ok(page::limit(self.limit)?)
     }
 
     /// The end of the previous page, if there was one.

@@ -10,10 +10,12 @@ use serde::{Deserialize, Serialize};
 
 use super::decide::refused;
 use super::vocabulary::Reply;
+use crate::event::Event;
 use crate::handoff::{self, Handoff};
 use crate::limits;
 use crate::message::{self, Message};
 use crate::names::TaskType;
+use crate::primitive::Decided;
 use crate::refusal::{OutOfRange, within};
 use crate::rejection::Rejection as Refusal;
 use crate::reply::Reply as AnyReply;
@@ -111,8 +113,8 @@ impl Next {
 }
 
 /// The reply about what was received, as that to `agent.next`.
-fn received_now<R: Into<AnyReply>>(reply: impl FnOnce(&Space) -> Option<R> + 'static) -> ReplyPlan {
-    ReplyPlan::Next(Box::new(ReplyPlan::after(reply)))
+fn received_now<E: Into<Event>>(found: Decided<E>, happening: &mut Happening<'_>) -> ReplyPlan {
+    ReplyPlan::Next(Box::new(happening.take(found)))
 }
 
 /// Takes what is there, or queues the call for all three.
@@ -137,25 +139,24 @@ pub(super) fn next(
     let is_for = |kind| asked.wants(kind);
     if is_for(WorkKind::Handoff) {
         let found = received(None)?;
-        if matches!(found.plan, handoff::ReplyPlan::Received(Some(_))) {
-            happening.extend(found.events);
-            return Ok(received_now(move |space| found.plan.reply(&space.handoff, &space.task)));
+        if !found.events.is_empty() {
+            return Ok(received_now(found, happening));
         }
     }
     let mut noted = Vec::new();
     if is_for(WorkKind::Message) {
         let found = mail(None)?;
-        if matches!(&found.plan, message::ReplyPlan::Received(ids) if !ids.is_empty()) {
-            happening.extend(found.events);
-            return Ok(received_now(move |space| found.plan.reply(&space.message)));
+        let is_delivery =
+            |event: &message::Event| matches!(event, message::Event::Delivered { .. });
+        if found.events.iter().any(is_delivery) {
+            return Ok(received_now(found, happening));
         }
         noted = found.events;
     }
     if is_for(WorkKind::Task) {
         let found = claimed(None)?;
-        if matches!(found.plan, task::ReplyPlan::Claimed(Some(_))) {
-            happening.extend(found.events);
-            return Ok(received_now(move |space| found.plan.reply(&space.task)));
+        if !found.events.is_empty() {
+            return Ok(received_now(found, happening));
         }
     }
     if wait_ms == 0 {

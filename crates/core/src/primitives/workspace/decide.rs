@@ -27,7 +27,7 @@ impl Rules for Table {
             return Ok(ReplyPlan::Reply(Reply::Synced(report).into()));
         }
         happening.extend(decide(&space.workspace, &command)?);
-        Ok(ReplyPlan::after(|space| Some(about(&space.workspace, space.counts()))))
+        Ok(ReplyPlan::after(|space| about(&space.workspace, space.counts())))
     }
 
     fn handle(_space: &Space, signal: Signal, _stamp: &Stamp) -> Result<Vec<Event>, Rejection> {

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use baton_core::history::At;
 use baton_core::limits;
-use baton_core::point::Point;
 use baton_core::user_event::{History, Order, Page, PageStart, Rejection};
 use baton_core::{Batch, Json, Notice, Pattern, Revision, Timestamp};
 use baton_log::Log;
@@ -103,16 +103,16 @@ impl<L: Log> Past<'_, L> {
         let kept = self.floor().next();
         let first = match query.from {
             None => kept,
-            Some(Point::Revision(from)) => {
+            Some(At::Revision(from)) => {
                 self.check(Revision(from.0.saturating_sub(1)).min(self.present))?;
                 from.max(Revision(1))
             }
-            Some(Point::Time(moment)) => self.first_since(moment)?,
+            Some(At::Time(moment)) => self.first_since(moment)?,
         };
         let last = match query.to {
             None => self.present,
-            Some(Point::Revision(to)) => to.min(self.present),
-            Some(Point::Time(moment)) => {
+            Some(At::Revision(to)) => to.min(self.present),
+            Some(At::Time(moment)) => {
                 let after = self.first_since(Timestamp(moment.0.saturating_add(1)))?;
                 Revision(after.0.saturating_sub(1))
             }

@@ -312,9 +312,9 @@ fn capability(name: &str, proposal: &Proposal<'_>) -> Result<(), Objection> {
         ))),
         // Only an agent with the capability can accept it.
         (None, _) if proposal.capability == Some(name) => Ok(()),
-        (None, _) => Err(objection(format!(
-            "it goes to nobody in particular, and capability `{name}` is not asked for"
-        ))),
+        (None, _) => {
+            Err(objection(format!("it names neither an agent nor the capability `{name}`")))
+        }
     }
 }
 

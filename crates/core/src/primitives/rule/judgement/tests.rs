@@ -188,11 +188,7 @@ fn the_receiver_has_the_capability_or_must_have_it() {
     let anybody = Offer { to: None, receiver: None, capability: Some("review"), ..offer() };
     passes(&check(), &anybody);
     let anybody = Offer { capability: Some("write"), ..anybody };
-    objects(
-        &check(),
-        &anybody,
-        "it goes to nobody in particular, and capability `review` is not asked for",
-    );
+    objects(&check(), &anybody, "it names neither an agent nor the capability `review`");
 }
 
 #[test]
