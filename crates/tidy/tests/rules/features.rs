@@ -89,7 +89,7 @@ fn unnamed(file: &File, known: &Known) -> Vec<Finding> {
 }
 
 fn is_scenario(path: &str) -> bool {
-    path.starts_with(SCENARIOS) && path.ends_with(".txt")
+    path.strip_prefix(SCENARIOS).is_some_and(|name| name != "README.md")
 }
 
 /// Operations that no scenario uses.
