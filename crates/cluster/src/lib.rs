@@ -3,6 +3,7 @@
 //! | module | part |
 //! |---|---|
 //! | `roster` | [`Location`], [`Roster`], [`OwnedLog`]: the servers, as the program uses them |
+//! | `roster_conformance` | what every roster must do, as functions that each store runs |
 //! | `view` | [`View`]: servers and shards as one of the servers has seen them |
 //! | [`placement`] | which server should own which shard: a pure function of a view |
 //! | [`spool`] | the ends of a log and its newest records, in memory |
@@ -22,6 +23,8 @@ mod delegate;
 mod network;
 pub mod placement;
 mod roster;
+#[cfg(feature = "conformance")]
+pub mod roster_conformance;
 pub mod secrets;
 pub mod spool;
 mod view;
@@ -31,7 +34,8 @@ pub use cut_proxy::{CutProxy, Upstream};
 pub use delegate::Joined;
 pub use network::{Network, NetworkSender};
 pub use roster::{
-    Location, OwnedLog, Roster, begin_restore, open_alone, open_encrypted, open_shards,
+    DrainOutcome, Location, OwnedLog, Roster, begin_restore, open_alone, open_encrypted,
+    open_shards,
 };
 pub use secrets::{EncryptedSecrets, SecretsKey, check_key};
 pub use view::{Observations, SHARDS_MAX, ServerRow, ShardRow, Shards, View, now_ms};

@@ -6,13 +6,15 @@
 //!    moves only the shards that it must.
 //! 3. What is to be placed goes to the server with the highest score for it (rendezvous hashing)
 //!    among those with less than their share.
+//! 4. A server that is drained has no shard, unless all others are drained, too, or leave: then
+//!    those that do not leave have them all. A drain never makes data unavailable.
 //!
 //! Servers that have seen different states may want the same shard for a moment. The store gives
 //! it to one of them.
 
 use std::collections::BTreeSet;
 
-use crate::view::View;
+use crate::view::{ServerRow, View};
 
 /// How often another server must have beaten before shards are given to it: a server that fails at
 /// every start would interrupt its shards each time.
@@ -43,11 +45,7 @@ pub fn next(view: &View, held: &BTreeSet<u32>) -> Vec<Act> {
     if view.is_gone {
         return Vec::new();
     }
-    let can_own = |server: &&crate::ServerRow| {
-        !server.is_draining && (server.id == view.me || server.beat >= BEATS_MIN)
-    };
-    let servers: Vec<&str> =
-        view.servers.iter().filter(can_own).map(|server| server.id.as_str()).collect();
+    let servers = able(view);
     let owners: Vec<Option<&str>> =
         view.shards.iter().map(|shard| shard.owner.as_deref()).collect();
     let targets = targets(&servers, &owners);
@@ -68,6 +66,17 @@ pub fn next(view: &View, held: &BTreeSet<u32>) -> Vec<Act> {
         }
     }
     acts
+}
+
+/// The ids of the servers that should have shards.
+fn able(view: &View) -> Vec<&str> {
+    let is_proven = |server: &&ServerRow| server.id == view.me || server.beat >= BEATS_MIN;
+    let ids = |is_able: fn(&&ServerRow) -> bool| -> Vec<&str> {
+        let servers = view.servers.iter().filter(is_proven).filter(is_able);
+        servers.map(|server| server.id.as_str()).collect()
+    };
+    let undrained = ids(|server| !server.is_draining);
+    if undrained.is_empty() { ids(|server| !server.is_leaving) } else { undrained }
 }
 
 /// The server of every shard; none if there is no server.
@@ -118,21 +127,23 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{ServerRow, ShardRow};
+    use crate::ShardRow;
 
     /// A store: servers with the shards that they hold, and the shards with their owners.
     #[derive(Clone, Debug)]
     struct World {
         servers: BTreeMap<String, BTreeSet<u32>>,
-        draining: BTreeSet<String>,
+        /// By an operator.
+        drained: BTreeSet<String>,
+        leaving: BTreeSet<String>,
         shards: Vec<ShardRow>,
     }
 
     impl World {
         fn new(shards: usize) -> Self {
             let row = ShardRow { epoch: 0, owner: None };
-            let (servers, draining) = (BTreeMap::new(), BTreeSet::new());
-            Self { servers, draining, shards: vec![row; shards] }
+            let (servers, drained, leaving) = Default::default();
+            Self { servers, drained, leaving, shards: vec![row; shards] }
         }
 
         fn view(&self, me: &str) -> View {
@@ -141,7 +152,8 @@ mod tests {
                 address: String::new(),
                 version: String::new(),
                 beat: BEATS_MIN,
-                is_draining: self.draining.contains(id),
+                is_draining: self.drained.contains(id) || self.leaving.contains(id),
+                is_leaving: self.leaving.contains(id),
                 age_ms: 0,
             });
             let (me, servers) = (me.to_owned(), servers.collect());
@@ -151,6 +163,8 @@ mod tests {
         /// The server is gone, and so is its ownership.
         fn end(&mut self, id: &str) {
             self.servers.remove(id);
+            self.drained.remove(id);
+            self.leaving.remove(id);
             for shard in self.shards.iter_mut().filter(|it| it.owner.as_deref() == Some(id)) {
                 shard.owner = None;
             }
@@ -196,13 +210,18 @@ mod tests {
         }
 
         fn check(&self) {
-            let able = self.servers.len() - self.draining.len();
-            if able == 0 {
+            let is_drained = |id: &String| self.drained.contains(id) || self.leaving.contains(id);
+            let are_all_drained = self.servers.keys().all(is_drained);
+            let is_able = |id: &&String| {
+                if are_all_drained { !self.leaving.contains(*id) } else { !is_drained(id) }
+            };
+            let able: BTreeSet<&String> = self.servers.keys().filter(is_able).collect();
+            if able.is_empty() {
                 return;
             }
-            let share = self.shards.len().div_ceil(able);
+            let share = self.shards.len().div_ceil(able.len());
             for (id, held) in &self.servers {
-                let most = if self.draining.contains(id) { 0 } else { share };
+                let most = if able.contains(id) { share } else { 0 };
                 assert!(held.len() <= most, "{id} has {held:?} of {share}");
             }
             assert!(self.shards.iter().all(|shard| shard.owner.is_some()), "{self:?}");
@@ -213,7 +232,7 @@ mod tests {
         #[test]
         fn every_shard_finds_one_owner_and_only_what_must_move_does(
             shards in 1_usize..40,
-            steps in vec((0_usize..6, 0_u8..3), 1..20),
+            steps in vec((0_usize..6, 0_u8..5), 1..20),
         ) {
             let mut world = World::new(shards);
             for (number, what) in steps {
@@ -221,24 +240,28 @@ mod tests {
                 let before = world.servers.get(&id).map_or(0, BTreeSet::len);
                 let others = world.servers.len();
                 match what {
-                    0 => {
-                        world.end(&id);
-                        world.draining.remove(&id);
-                    }
+                    0 => world.end(&id),
                     1 => {
                         world.servers.entry(id.clone()).or_default();
                     }
-                    _ if world.servers.contains_key(&id) => {
-                        world.draining.insert(id.clone());
+                    _ if !world.servers.contains_key(&id) => {}
+                    2 => {
+                        world.drained.insert(id.clone());
                     }
-                    _ => {}
+                    3 => {
+                        world.drained.remove(&id);
+                    }
+                    _ => {
+                        world.leaving.insert(id.clone());
+                    }
                 }
                 let moved = world.settle();
                 world.check();
-                if what == 0 && world.draining.is_empty() {
+                let is_plain = world.drained.is_empty() && world.leaving.is_empty();
+                if what == 0 && is_plain {
                     prop_assert!(moved <= before, "{moved} moved for {before} of {id}");
                 }
-                if what == 1 && others > 0 && world.draining.is_empty() {
+                if what == 1 && others > 0 && is_plain {
                     let share = shards.div_ceil(world.servers.len());
                     prop_assert!(moved <= share + others, "{moved} moved, a share is {share}");
                 }
@@ -250,6 +273,50 @@ mod tests {
     fn a_server_that_was_declared_gone_does_nothing() {
         let view = View { is_gone: true, ..World::new(3).view("a") };
         assert_eq!(next(&view, &BTreeSet::new()), []);
+    }
+
+    /// How many shards each of these servers has.
+    fn counts(world: &World, ids: [&str; 3]) -> [usize; 3] {
+        ids.map(|id| world.servers.get(id).map_or(0, BTreeSet::len))
+    }
+
+    #[test]
+    fn a_drained_server_is_emptied_and_filled_again() {
+        let ids = ["a", "b", "c"];
+        let mut world = World::new(12);
+        for id in ids {
+            world.servers.insert(id.to_owned(), BTreeSet::new());
+        }
+        world.settle();
+        assert_eq!(counts(&world, ids), [4, 4, 4]);
+        world.drained.insert("b".to_owned());
+        assert_eq!(world.settle(), 4, "only its own shards move");
+        assert_eq!(counts(&world, ids), [6, 0, 6]);
+        world.drained.clear();
+        assert_eq!(world.settle(), 4);
+        assert_eq!(counts(&world, ids), [4, 4, 4]);
+    }
+
+    #[test]
+    fn drained_servers_have_the_shards_if_no_other_can() {
+        let ids = ["a", "b", "c"];
+        let mut world = World::new(12);
+        for id in ids {
+            world.servers.insert(id.to_owned(), BTreeSet::new());
+        }
+        world.drained.extend(["a".to_owned(), "b".to_owned()]);
+        world.settle();
+        assert_eq!(counts(&world, ids), [0, 0, 12]);
+        world.leaving.insert("c".to_owned());
+        world.settle();
+        assert_eq!(counts(&world, ids), [6, 6, 0], "it leaves, and they do not");
+        world.end("c");
+        world.end("b");
+        world.settle();
+        assert_eq!(counts(&world, ids), [12, 0, 0]);
+        world.servers.insert("d".to_owned(), BTreeSet::new());
+        world.settle();
+        assert_eq!(counts(&world, ["a", "d", ""]), [0, 12, 0], "another server is there");
     }
 
     #[test]

@@ -54,11 +54,27 @@ pub trait Roster: Send + Sync {
         epoch: i64,
     ) -> Result<Option<Arc<dyn OwnedLog>>, OpenError>;
 
-    /// Announces that this server gives its shards back, so that others take them.
-    fn drain(&self);
+    /// Announces that this server gives its shards back and takes none until it joins again: it
+    /// stops, or cannot open them.
+    fn announce_leaving(&self);
+
+    /// Whether a server is to have no shards, as an operator wishes. All servers see it with their
+    /// next look.
+    fn set_drained(&self, server: &str, is_drained: bool) -> Result<DrainOutcome, OpenError>;
 
     /// Gives everything back, and ends. A server that cannot say so is declared gone by the others.
     fn leave(&self);
+}
+
+/// What became of the wish that a server has no shards, or has some again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DrainOutcome {
+    /// It is recorded.
+    Recorded,
+    /// There is no such server, or it was declared gone.
+    Unknown,
+    /// The server leaves, and takes no shards in any case.
+    Leaving,
 }
 
 /// One shard, as its owner has it. One server at a time does.
@@ -180,7 +196,7 @@ impl Wake for Unpark {
 }
 
 /// Waits without an executor: the caller may be a thread of one, which must not enter another.
-fn wait<T>(work: impl Future<Output = T>) -> T {
+pub(crate) fn wait<T>(work: impl Future<Output = T>) -> T {
     let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
     let mut work = pin!(work);
     loop {

@@ -52,8 +52,10 @@ pub struct ServerRow {
     pub version: String,
     /// The number of its last heartbeat.
     pub beat: i64,
-    /// Whether it gives its shards back.
+    /// Whether it gives its shards back: an operator drains it, or it leaves.
     pub is_draining: bool,
+    /// Whether it does so because it stops, or cannot open shards.
+    pub is_leaving: bool,
     /// How long ago its last heartbeat was, by the clock of the log.
     pub age_ms: u64,
 }

@@ -26,19 +26,34 @@ use crate::history::past::{Past, copy_id};
 use crate::shard::Shard;
 use crate::watch::Wakers;
 
+/// Where the contents of a new workspace are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Contents {
+    /// In the workspace that it is created from, to be copied.
+    AtOrigin,
+    /// In the new workspace already.
+    Present,
+}
+
 /// The revision of a workspace that has not been changed since it was created.
 struct Unused(Option<Revision>);
 
 impl<L: Log> Past<'_, L> {
     /// `workspace.fork`: creates a workspace with the content of this one.
     pub fn fork(&self, to: &WorkspaceName, at: Option<At>, by: &AgentId) -> Result<Reply, Error> {
+        let (mut space, origin) = self.forked(at, by)?;
+        self.shard().create_from(to, &mut space, &origin, Contents::AtOrigin)
+    }
+
+    /// The content of a fork, and its origin.
+    pub(crate) fn forked(&self, at: Option<At>, by: &AgentId) -> Result<(Space, Origin), Error> {
         let at = at.map_or(Ok(self.present()), |at| self.revision_of(at))?;
-        let mut space = self.space(at)?;
+        let space = self.space(at)?;
         let workspace = self.workspace().clone();
         let (revision, time, by) = (space.revision(), space.time(), by.clone());
         let copy = copy_id(&workspace, &space.workspace);
         let origin = Origin { manner: Manner::Fork, workspace, revision, time, by, copy };
-        self.shard().create_from(to, &mut space, &origin)
+        Ok((space, origin))
     }
 }
 
@@ -50,21 +65,25 @@ impl<L: Log> Shard<L> {
         to: &WorkspaceName,
         space: &mut Space,
         origin: &Origin,
+        contents: Contents,
     ) -> Result<Reply, Error> {
         self.check_disk_space()?;
         space.seed_fork(origin.clone(), self.clock.now()).map_err(Error::Rejected)?;
-        let forked = |revision| {
-            let (id, origin) = (to.clone(), origin.clone());
-            Ok(Reply::Forked(Forked { id, revision, origin }))
-        };
-        let created = self.with_files_locked(to, || self.create_locked(to, space, origin))?;
-        if created {
-            return forked(space.revision());
+        let create = || self.create_locked(to, space, origin, contents);
+        if !self.with_files_locked(to, create)? {
+            return self.answer_taken(to, origin);
         }
+        let (id, revision, origin) = (to.clone(), space.revision(), origin.clone());
+        Ok(Reply::Forked(Forked { id, revision, origin }))
+    }
+
+    /// The answer if the name is taken, perhaps by the same fork.
+    pub(crate) fn answer_taken(&self, to: &WorkspaceName, origin: &Origin) -> Result<Reply, Error> {
         let is_repeated = origin.manner == Manner::Fork;
         match self.origin_of(to)? {
             Some((there, Unused(Some(revision)))) if is_repeated && there == *origin => {
-                forked(revision)
+                let (id, origin) = (to.clone(), there);
+                Ok(Reply::Forked(Forked { id, revision, origin }))
             }
             there => {
                 let (id, origin) = (to.clone(), there.map(|(origin, _)| Box::new(origin)));
@@ -79,6 +98,7 @@ impl<L: Log> Shard<L> {
         to: &WorkspaceName,
         space: &mut Space,
         origin: &Origin,
+        contents: Contents,
     ) -> Result<bool, Error> {
         let files = self.files_of(to)?;
         let deleted = files::deleted(&files);
@@ -88,10 +108,8 @@ impl<L: Log> Shard<L> {
         if deleted > 0 {
             space.continue_after(Revision(deleted));
         }
-        match origin.manner {
-            Manner::Fork => self.copy_blobs(&origin.workspace, to, space)?,
-            // Its contents were copied with it.
-            Manner::Import => {}
+        if contents == Contents::AtOrigin {
+            self.copy_blobs(&origin.workspace, to, space)?;
         }
         // The new workspace cannot be used yet: it is not in memory, and loading waits for the file
         // lock.

@@ -151,6 +151,77 @@ async fn no_secret_leaves_with_an_export() {
     assert_eq!(ada.secrets().reveal(secret.secret.as_str()).await.unwrap(), b"hunter2-hunter2");
 }
 
+fn caller(workspace: &Workspace) -> Caller {
+    let (workspace, agent) = (workspace.name().clone(), AgentId::parse("ada").unwrap());
+    Caller { workspace, agent, idempotency_key: None, sees_tokens: false }
+}
+
+/// A fork as it is sent to another engine.
+async fn sent(baton: &Baton, workspace: &Workspace) -> Vec<u8> {
+    let kept = Kept::default();
+    baton.send_fork(&caller(workspace), None, Box::new(kept.clone())).await.unwrap();
+    kept.bytes()
+}
+
+async fn receive(baton: &Baton, name: &str, bytes: Vec<u8>) -> Result<(), Error> {
+    let to = named(baton, name).name().clone();
+    baton.receive_fork(to, Box::new(Cursor::new(bytes))).await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_fork_for_another_engine_is_what_one_within_is() {
+    let (baton, _, _) = in_memory();
+    let ada = lived_in(&baton).await;
+    let secret = ada.secrets().put(b"hunter2-hunter2".to_vec()).await.unwrap();
+    let (elsewhere, _, _) = in_memory();
+    receive(&elsewhere, "copy", sent(&baton, &ada).await).await.unwrap();
+    ada.fork("copy").await.unwrap();
+    let (here, there) = (named(&baton, "copy"), named(&elsewhere, "copy"));
+    assert_eq!(answers(&there).await, answers(&here).await);
+    let all = everything(&there, None, 100).await.unwrap();
+    assert_eq!(all, everything(&here, None, 100).await.unwrap());
+    let revealed = there.secrets().reveal(secret.secret.as_str()).await.unwrap();
+    assert_eq!(revealed, b"hunter2-hunter2");
+}
+
+#[tokio::test]
+async fn a_fork_that_arrives_in_part_leaves_nothing_and_is_not_an_export() {
+    let (baton, _, _) = in_memory();
+    let ada = workspace(&baton);
+    ada.artifacts().put(&b"a report"[..]).await.unwrap();
+    ada.secrets().put(b"hunter2-hunter2".to_vec()).await.unwrap();
+    let (fork, file) = (sent(&baton, &ada).await, exported(&ada).await);
+    let (elsewhere, log, _) = in_memory();
+    for end in (0..fork.len()).step_by(7) {
+        let error = receive(&elsewhere, "copy", fork[..end].to_vec()).await.unwrap_err();
+        assert_eq!(error.code(), "import.damaged", "cut off at {end}");
+        assert_eq!(log.list_blobs("").unwrap(), Vec::<String>::new(), "cut off at {end}");
+    }
+    let error = receive(&elsewhere, "copy", file).await.unwrap_err();
+    assert_eq!(error.code(), "import.damaged", "an export is not a fork");
+    let error = import(&elsewhere, "copy", fork.clone()).await.unwrap_err();
+    assert_eq!(error.code(), "import.damaged", "a fork has secrets, and is not an export");
+    receive(&elsewhere, "copy", fork).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_import_may_use_the_name_of_a_deleted_workspace() {
+    let (baton, _, _) = in_memory();
+    let ada = workspace(&baton);
+    ada.state("shared").set("plan", json!(1)).await.unwrap();
+    let file = exported(&ada).await;
+    import(&baton, "copy", file.clone()).await.unwrap();
+    let copy = named(&baton, "copy");
+    let revision = copy.revision().await.unwrap();
+    let delete = Query::Workspace(workspace::Query::Delete { revision });
+    baton.ask(&caller(&copy), delete).await.unwrap();
+    import(&baton, "copy", file).await.unwrap();
+    assert!(copy.revision().await.unwrap() > revision, "its revisions continue");
+    let there = everything(&named(&baton, "copy"), None, 10).await.unwrap();
+    assert_eq!(there.len(), 1);
+}
+
 #[tokio::test]
 async fn a_signing_secret_stays_where_it_is() {
     let (baton, _, _) = in_memory();

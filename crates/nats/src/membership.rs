@@ -16,8 +16,8 @@ use std::time::Duration;
 
 use baton_cluster::chunks::ChunkCache;
 use baton_cluster::{
-    Joined, Location, Network, Observations, OwnedLog, Roster, ServerRow, ShardRow, Shards, View,
-    now_ms,
+    DrainOutcome, Joined, Location, Network, Observations, OwnedLog, Roster, ServerRow, ShardRow,
+    Shards, View, now_ms,
 };
 use baton_log::OpenError;
 use baton_log::ownership::{BEAT_MS, Licence};
@@ -42,6 +42,8 @@ const BEAT_MAX: Duration = Duration::from_millis(1_500);
 const LAG: Duration = Duration::from_millis(5);
 /// More than there are shards, and servers since an hour ago.
 const ROWS_MAX: u32 = 1_024;
+/// How often a fact about a server is set that its heartbeats replace, too.
+const SETS_MAX: u32 = 10;
 /// How long it is remembered that a server is gone.
 const GONE_KEPT_MS: u64 = 3_600_000;
 
@@ -51,7 +53,7 @@ pub struct Member {
     joined: Joined,
     cache: Arc<Mutex<ChunkCache<String>>>,
     heart: JoinHandle<()>,
-    is_draining: Arc<AtomicBool>,
+    is_leaving: Arc<AtomicBool>,
     has_left: AtomicBool,
     /// Dropped last: giving shards back needs it.
     _network: Network,
@@ -68,9 +70,9 @@ impl Member {
         let name = location.description().to_owned();
         let (nats, network) = Nats::connect(location)?;
         let (asked, address, place) = (nats.clone(), address.to_owned(), name.clone());
-        let (licence, is_draining) =
+        let (licence, is_leaving) =
             (Arc::new(Licence::default()), Arc::new(AtomicBool::new(false)));
-        let (lent, flag) = (Arc::clone(&licence), Arc::clone(&is_draining));
+        let (lent, flag) = (Arc::clone(&licence), Arc::clone(&is_leaving));
         let joined = nats.network().wait(async move {
             let prepared = setup::prepare(&asked, shards).await?;
             let failed = |failure: Failure| failure.at_opening(&place);
@@ -106,7 +108,7 @@ impl Member {
             joined,
             cache: Arc::default(),
             heart,
-            is_draining,
+            is_leaving,
             has_left: AtomicBool::new(false),
             _network: network,
         }))
@@ -157,9 +159,20 @@ impl Roster for Member {
         Ok(taken?.map(|loaded| Arc::new(NatsLog::of(&self, loaded)) as Arc<dyn OwnedLog>))
     }
 
-    fn drain(&self) {
+    fn announce_leaving(&self) {
         // The next beat says so.
-        self.is_draining.store(true, Ordering::SeqCst);
+        self.is_leaving.store(true, Ordering::SeqCst);
+    }
+
+    fn set_drained(&self, server: &str, is_drained: bool) -> Result<DrainOutcome, OpenError> {
+        let (nats, server) = (self.nats.clone(), server.to_owned());
+        let set = self.nats.network().wait(async move {
+            // Setting it twice is the same as once.
+            repeated(|| set_drained(&nats, &server, is_drained)).await
+        });
+        let ended = || Err(Failure::refused("the program is ending"));
+        let location = self.nats.location().description();
+        set.unwrap_or_else(ended).map_err(|failure| failure.at_opening(location))
     }
 
     fn leave(&self) {
@@ -198,13 +211,40 @@ async fn leave(nats: &Nats, me: &str) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Records whether a server is to have no shards. Its own beats replace the same message, and keep
+/// what is recorded there.
+async fn set_drained(nats: &Nats, server: &str, is_drained: bool) -> Result<DrainOutcome, Failure> {
+    let prefix = &nats.location().prefix;
+    let subject = server_subject(prefix, server);
+    for _ in 0..SETS_MAX {
+        let Some(found) = nats.last_on(&setup::roster(prefix), &subject).await? else {
+            return Ok(DrainOutcome::Unknown);
+        };
+        let fact: ServerFact = found.fact()?;
+        if fact.gone {
+            return Ok(DrainOutcome::Unknown);
+        }
+        if fact.leaving {
+            return Ok(DrainOutcome::Leaving);
+        }
+        let fact = ServerFact { draining: is_drained, ..fact };
+        let out = Outgoing::fact(subject.clone(), &fact);
+        match nats.publish(out.with(EXPECTED_LAST_OF_SUBJECT, &found.sequence), ANSWER_MAX).await {
+            // A beat came in between: the next is a fifth of a second away.
+            Err(Failure::WrongSequence) => {}
+            published => return published.map(|_| DrainOutcome::Recorded),
+        }
+    }
+    Err(Failure::Broken("the server has sent a heartbeat each time".to_owned()))
+}
+
 /// What beats.
 struct Heart {
     nats: Nats,
     me: String,
     shards: u32,
     licence: Arc<Licence>,
-    is_draining: Arc<AtomicBool>,
+    is_leaving: Arc<AtomicBool>,
     fact: ServerFact,
     /// The sequence of the last beat; none if it is not known whether it was stored.
     sequence: Option<u64>,
@@ -219,7 +259,7 @@ impl Heart {
         nats: &Nats,
         address: &str,
         shards: u32,
-        (licence, is_draining): (Arc<Licence>, Arc<AtomicBool>),
+        (licence, is_leaving): (Arc<Licence>, Arc<AtomicBool>),
     ) -> Result<Self, Failure> {
         let me = random(16)?;
         let fact = ServerFact {
@@ -227,6 +267,7 @@ impl Heart {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             beat: 0,
             draining: false,
+            leaving: false,
             gone: false,
         };
         let sent = now_ms();
@@ -239,7 +280,7 @@ impl Heart {
             me,
             shards,
             licence,
-            is_draining,
+            is_leaving,
             fact,
             sequence: Some(sequence),
             connection: nats.connections(),
@@ -289,6 +330,15 @@ impl Heart {
 
     /// Beats. The sequence of the beat, or none if this server was declared gone.
     async fn send_beat(&mut self) -> Result<Option<u64>, Failure> {
+        match self.send_beat_once().await {
+            // Another server has changed what is stored: it has drained this one, or declared it
+            // gone. What it is, is read before the beat is sent again.
+            Err(Failure::WrongSequence) => self.send_beat_once().await,
+            sent => sent,
+        }
+    }
+
+    async fn send_beat_once(&mut self) -> Result<Option<u64>, Failure> {
         let prefix = &self.nats.location().prefix;
         let subject = server_subject(prefix, &self.me);
         // Taken: if this ends without an answer, it is not known what is stored.
@@ -302,11 +352,13 @@ impl Heart {
                     return Ok(None);
                 }
                 self.fact.beat = self.fact.beat.max(fact.beat);
+                self.fact.draining = fact.draining;
                 found.sequence
             }
         };
         self.fact.beat += 1;
-        self.fact.draining = self.is_draining.load(Ordering::SeqCst);
+        self.fact.leaving = self.is_leaving.load(Ordering::SeqCst);
+        self.fact.draining |= self.fact.leaving;
         let out = Outgoing::fact(subject, &self.fact).with(EXPECTED_LAST_OF_SUBJECT, &known);
         let sequence = self.nats.publish(out, ANSWER_MAX).await?;
         self.sequence = Some(sequence);
@@ -351,6 +403,7 @@ impl Heart {
                 version: fact.version.clone(),
                 beat: fact.beat,
                 is_draining: fact.draining,
+                is_leaving: fact.leaving,
                 age_ms,
             };
             if !self.is_declared_gone(&server, fact, row.sequence).await? {

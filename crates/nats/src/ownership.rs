@@ -25,6 +25,9 @@ pub(crate) struct ServerFact {
     pub(crate) version: String,
     pub(crate) beat: i64,
     pub(crate) draining: bool,
+    /// Whether it drains because it leaves. A server of an earlier version does not say so.
+    #[serde(default)]
+    pub(crate) leaving: bool,
     pub(crate) gone: bool,
 }
 

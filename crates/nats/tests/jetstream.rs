@@ -181,6 +181,8 @@ impl Shared for Store {
 
 baton_log::shared_conformance!(shared, Store::new());
 
+baton_cluster::roster_conformance!(roster, place().map(|place| *place.location));
+
 #[test]
 fn a_second_server_is_refused_by_the_name_of_the_first() {
     let Some(place) = place() else { return };
@@ -226,8 +228,8 @@ fn servers_share_the_shards_of_a_log() {
     let taken = taken.expect("it was given back");
     assert_eq!((taken.tail(), bodies(&*taken, Position(0))), (tail, vec![b"of a".to_vec()]));
     assert_eq!(taken.list_blobs(""), Ok(vec!["w/same.x".to_owned()]));
-    a.drain();
-    assert!(seen(&b, |view| view.servers.iter().any(|it| it.is_draining)).servers.len() == 2);
+    a.announce_leaving();
+    assert!(seen(&b, |view| view.servers.iter().any(|it| it.is_leaving)).servers.len() == 2);
     a.leave();
     let view = seen(&b, |view| view.servers.len() == 1);
     assert!(view.owner(0).is_some_and(|owner| owner.id == b.id()), "it beats on");

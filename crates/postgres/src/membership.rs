@@ -16,8 +16,8 @@ use std::time::Duration;
 
 use baton_cluster::chunks::ChunkCache;
 use baton_cluster::{
-    Joined, Location, Network, Observations, OwnedLog, Roster, ServerRow, ShardRow, Shards, View,
-    now_ms,
+    DrainOutcome, Joined, Location, Network, Observations, OwnedLog, Roster, ServerRow, ShardRow,
+    Shards, View, now_ms,
 };
 use baton_log::OpenError;
 use baton_log::ownership::{BEAT_MS, Licence};
@@ -45,12 +45,16 @@ const BEAT_ONCE: &str = "update server set beat = beat + 1, seen_at = clock_time
     where id = $1::text::uuid and not gone
     returning (extract(epoch from clock_timestamp()) * 1000)::bigint";
 const SERVERS: &str = "select id::text, address, version, beat, draining,
-    (extract(epoch from clock_timestamp() - seen_at) * 1000)::bigint
+    (extract(epoch from clock_timestamp() - seen_at) * 1000)::bigint, leaving
     from server where not gone order by id";
 const SHARDS: &str = "select epoch, coalesce(server::text, '') from shard order by shard";
 const DECLARE_GONE: &str = "update server set gone = true
     where id = $1::text::uuid and not gone and beat = $2 returning 1";
-const DRAIN: &str = "update server set draining = true where id = $1::text::uuid";
+const LEAVING: &str = "update server set draining = true, leaving = true
+    where id = $1::text::uuid";
+const SET_DRAINED: &str = "update server set draining = $2::text::bool
+    where id = $1::text::uuid and not gone and not leaving returning 1";
+const IS_HERE: &str = "select 1 from server where id = $1::text::uuid and not gone";
 const LEAVE: &str = "with given as (update shard set server = null where server = $1::text::uuid)
     update server set gone = true where id = $1::text::uuid returning 1";
 
@@ -158,8 +162,23 @@ impl Roster for Member {
         Ok(taken?.map(|loaded| Arc::new(PostgresLog::of(&self, loaded)) as Arc<dyn OwnedLog>))
     }
 
-    fn drain(&self) {
-        let _ = self.database.ask(DRAIN, vec![Value::Text(self.joined.id.clone())]);
+    fn announce_leaving(&self) {
+        let _ = self.database.ask(LEAVING, vec![Value::Text(self.joined.id.clone())]);
+    }
+
+    fn set_drained(&self, server: &str, is_drained: bool) -> Result<DrainOutcome, OpenError> {
+        let location = self.database.location().description();
+        let ask = |sql, values| {
+            let asked = self.database.ask(sql, values);
+            asked.map_err(|failure: Failure| failure.at_opening(location))
+        };
+        let id = Value::Text(server.to_owned());
+        let wish = Value::Text(is_drained.to_string());
+        if !ask(SET_DRAINED, vec![id.clone(), wish])?.is_empty() {
+            return Ok(DrainOutcome::Recorded);
+        }
+        let is_here = !ask(IS_HERE, vec![id])?.is_empty();
+        Ok(if is_here { DrainOutcome::Leaving } else { DrainOutcome::Unknown })
     }
 
     fn leave(&self) {
@@ -269,6 +288,7 @@ impl Heart {
                 version: row.get(2),
                 beat: row.get(3),
                 is_draining: row.get(4),
+                is_leaving: row.get(6),
                 age_ms: u64::try_from(age_ms).unwrap_or_default(),
             };
             if !self.is_declared_gone(&session, &server).await? {

@@ -26,7 +26,7 @@ create table SCHEMA.meta (
 create table SCHEMA.server (
     id uuid primary key, address text not null, version text not null, beat bigint not null,
     seen_at timestamptz not null default clock_timestamp(), gone bool not null default false,
-    draining bool not null default false
+    draining bool not null default false, leaving bool not null default false
 ) with (fillfactor = 20);
 create table SCHEMA.shard (
     shard int primary key, epoch bigint not null, holder uuid not null, server uuid,
@@ -70,10 +70,12 @@ update SCHEMA.meta set format = 2 where format = 1;
 commit;";
 const META: &str = "select shards, secret from meta limit 1";
 
-/// Tables of an earlier program do not have it.
+/// Tables of an earlier program do not have these columns.
 const ADD_SECRETS_KEY: &str = "alter table SCHEMA.meta add column if not exists secrets_key text";
-const HAS_SECRETS_KEY: &str = "select exists (select 1 from pg_attribute
-    where attrelid = to_regclass($1) and attname = 'secrets_key' and not attisdropped)";
+const ADD_LEAVING: &str = "alter table SCHEMA.server
+    add column if not exists leaving bool not null default false";
+const HAS_COLUMN: &str = "select exists (select 1 from pg_attribute
+    where attrelid = to_regclass($1) and attname = $2 and not attisdropped)";
 const KEEP_SECRETS_KEY: &str =
     "update meta set secrets_key = $1 where secrets_key is null returning secrets_key";
 const SECRETS_KEY: &str = "select coalesce(secrets_key, '') from meta limit 1";
@@ -143,6 +145,9 @@ pub(crate) async fn prepare(database: &Database, shards: Shards) -> Result<Prepa
     if found == FORMAT_OF_ONE {
         database.run(&UPGRADE.replace("SCHEMA", schema)).await.map_err(away)?;
     }
+    if !has_column(database, "server", "leaving").await.map_err(away)? {
+        database.run(&ADD_LEAVING.replace("SCHEMA", schema)).await.map_err(away)?;
+    }
     let row = database.query_one(META, vec![]).await.map_err(away)?;
     let (has, secret): (i32, String) = (row.get(0), row.get(1));
     let has = u32::try_from(has).unwrap_or_default();
@@ -167,12 +172,11 @@ pub(crate) async fn secrets_key(
     database: &Database,
     mine: Option<String>,
 ) -> Result<Option<String>, Failure> {
-    let schema = &database.location().schema;
-    let meta = vec![Value::Text(format!("{schema}.meta"))];
-    if !database.query_one(HAS_SECRETS_KEY, meta).await?.get::<_, bool>(0) {
+    if !has_column(database, "meta", "secrets_key").await? {
         if mine.is_none() {
             return Ok(None);
         }
+        let schema = &database.location().schema;
         database.run(&ADD_SECRETS_KEY.replace("SCHEMA", schema)).await?;
     }
     if let Some(mine) = mine {
@@ -180,6 +184,13 @@ pub(crate) async fn secrets_key(
     }
     let known: String = database.query_one(SECRETS_KEY, vec![]).await?.get(0);
     Ok(Some(known).filter(|known| !known.is_empty()))
+}
+
+/// Whether a table has a column, which tables of an earlier program may lack.
+async fn has_column(database: &Database, table: &str, column: &str) -> Result<bool, Failure> {
+    let table = format!("{}.{table}", database.location().schema);
+    let named = vec![Value::Text(table), Value::Text(column.to_owned())];
+    Ok(database.query_one(HAS_COLUMN, named).await?.get(0))
 }
 
 /// Creates the tables, unless another server has done so in the meantime.

@@ -53,6 +53,8 @@ baton_log::conformance!(postgres, {
     }
 });
 
+baton_cluster::roster_conformance!(roster, location());
+
 #[test]
 fn a_second_server_is_refused_by_the_name_of_the_first() {
     let Some(location) = location() else { return };
@@ -157,7 +159,8 @@ fn tables_from_before_there_were_shards_have_one() {
     drop(log);
     execute(
         &location,
-        "alter table meta drop shards, drop secret; alter table server drop draining;
+        "alter table meta drop shards, drop secret;
+         alter table server drop draining, drop leaving;
          update meta set format = 1",
     );
     let member = Member::join(location.clone(), "new", Shards::Several).expect("it is upgraded");

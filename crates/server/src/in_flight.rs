@@ -10,7 +10,7 @@ use baton_core::access::Viewer;
 use baton_core::wire::FastCall;
 use baton_core::{AgentId, Answer, Query, Request, WorkspaceName};
 
-use crate::cluster::Listing;
+use crate::cluster::{ForkElsewhere, Listing};
 use crate::large_answer::is_large;
 use crate::shared::Shared;
 
@@ -151,6 +151,9 @@ pub(crate) async fn query_deferred(
         return listing.answer().await;
     }
     let _permit = shared.past.acquire().await.expect("the places are never closed");
+    if let Some(fork) = ForkElsewhere::of(&shared, &caller, &query) {
+        return fork.answer().await;
+    }
     let baton = shared.baton.clone();
     let runtime = tokio::runtime::Handle::current();
     let job = move || runtime.block_on(baton.ask(&caller, query));

@@ -72,8 +72,8 @@ pub use baton_a2a::peer::PeerError;
 use baton_core::refusals::Refusal;
 pub use baton_tls::{Identity, TlsError};
 pub use cluster::{
-    Cluster, ClusterHandle, ClusterMetrics, ClusterStatus, Durations, HOME, Routes, ServerCounters,
-    ServerStatus, shard_of,
+    Cluster, ClusterHandle, ClusterMetrics, ClusterStatus, DrainRequest, Durations, HOME, Recorded,
+    Routes, ServerCounters, ServerStatus, shard_of,
 };
 pub use listener::{ListenError, Server};
 pub use openapi::text as openapi;

@@ -269,6 +269,84 @@ baton_core::refusals! {
                 this.",
             remedy: "Remove the reason, which the server logs as `shard.failed`, then restart it.",
         }
+        /// An operator has drained the server.
+        #[error("an operator has drained this server")]
+        Drained {} => {
+            code: "cluster.drained",
+            kind: Unavailable,
+            hint: "use another server; `baton cluster undrain` ends it",
+            cause: "Several servers share the data, and `baton cluster drain` has given the shards \
+                of this one to the others. Only `/readyz` answers this, so that load balancers \
+                choose another server: requests that arrive here are still forwarded.",
+            remedy: "Nothing, if it is to be stopped. Otherwise let it take shards again: `baton \
+                cluster undrain ID`.",
+        }
+        /// No server has this name.
+        #[error("no server of the cluster has the id or the address `{server}`")]
+        UnknownServer {
+            /// What was given.
+            server: String,
+        } => {
+            code: "cluster.unknown_server",
+            kind: NotFound,
+            hint: "`baton cluster status` lists the servers",
+            cause: "The id or the address is misspelt, or the server is gone: it has a new id each \
+                time it starts, and after it was declared gone.",
+            remedy: "Take the id or the address from `baton cluster status`.",
+        }
+        /// Several servers have ids that begin like this.
+        #[error("the ids of {} servers of the cluster begin with `{server}`", servers.len())]
+        AmbiguousServer {
+            /// What was given.
+            server: String,
+            /// The ids that begin with it.
+            servers: Vec<String>,
+        } => {
+            code: "cluster.ambiguous_server",
+            kind: Invalid,
+            hint: "give more of the id, or the address",
+            cause: "The beginning of an id was given, and the fact `servers` lists several ids \
+                that have it. Nothing was done.",
+            remedy: "Give more of the id, or the address of the server.",
+        }
+        /// No other server would have the shards.
+        #[error("no other server would have the shards of `{server}`")]
+        LastServer {
+            /// Its id.
+            server: String,
+        } => {
+            code: "cluster.last_server",
+            kind: Conflict,
+            hint: "start another server, or undrain one, first",
+            cause: "All other servers of the cluster are drained, or stop, or there are none. \
+                Nothing was done.",
+            remedy: "Start another server, or undrain one; then drain this one.",
+        }
+        /// The server takes no shards, whatever an operator wishes.
+        #[error("the server `{server}` takes no shards: it stops, or cannot open them")]
+        LeavingServer {
+            /// Its id.
+            server: String,
+        } => {
+            code: "cluster.leaving",
+            kind: Conflict,
+            hint: "see its log; it has a new id when it has restarted or takes shards again",
+            cause: "The server gives its shards to the others because it was told to stop, or \
+                because it could not open them (`server.resting` in its log). Draining adds \
+                nothing to that, and undraining cannot end it.",
+            remedy: "Remove the reason, which the server logs, or wait until it has restarted.",
+        }
+        /// There are no servers to drain.
+        #[error("this server shares its data with no other")]
+        Alone {} => {
+            code: "cluster.alone",
+            kind: Invalid,
+            hint: "stop the server instead: baton serve ends on SIGTERM when all is durable",
+            cause: "The server stores its data in a folder of its own, so nothing can take its \
+                workspaces. Only servers with `--log` can be drained.",
+            remedy: "Stop the server; or move the data to PostgreSQL or NATS, which several \
+                servers can share: see [postgres.md](postgres.md).",
+        }
         /// The log has not answered this server for a while.
         #[error("the log has not answered this server for {seconds} s")]
         LogAway {
@@ -317,23 +395,6 @@ baton_core::refusals! {
             cause: "A server forwarded the request to this one, which has just given the workspace \
                 to another server. Nothing was done.",
             remedy: "Retry: the forwarding server knows the new owner within a second.",
-        }
-        /// The new workspace would belong to another shard.
-        #[error("`{to}` is in another shard than the forked workspace; `{near}` is in the same \
-            shard")]
-        ForkElsewhere {
-            /// The name of the new workspace.
-            to: String,
-            /// A similar name that belongs to the shard.
-            near: String,
-        } => {
-            code: "cluster.fork_elsewhere",
-            kind: Invalid,
-            hint: "use the name in `near`, or export the workspace and import it under this name",
-            cause: "Several servers share the data, divided into shards by the names of \
-                workspaces, and a fork cannot leave its shard.",
-            remedy: "Use the name in `near`, or another name of that shard; or copy the workspace \
-                with `workspace export` and `workspace import`.",
         }
         /// The server is shutting down.
         #[error("the server is shutting down")]

@@ -10,9 +10,11 @@ use baton_cluster::{EncryptedSecrets, SecretsKey};
 use baton_core::access::Grant;
 use baton_log::{Log, MemoryLog};
 use baton_server::access::{Tokens, Wanted};
-use baton_server::{Cluster, ClusterHandle, HOME, Otel, Routes, ServerStatus, Settings, shard_of};
+use baton_server::{
+    Cluster, ClusterHandle, DrainRequest, HOME, Otel, Routes, ServerStatus, Settings, shard_of,
+};
 use serde_json::json;
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use crate::callers::http::Http;
@@ -25,19 +27,22 @@ pub(crate) const SHARDS: u32 = 4;
 pub(crate) struct Member {
     pub(crate) address: SocketAddr,
     handle: ClusterHandle,
+    /// What operators ask for at this server.
+    pub(crate) drains: Option<mpsc::Receiver<DrainRequest>>,
     stop: oneshot::Sender<()>,
     running: JoinHandle<()>,
 }
 
 impl Member {
     pub(crate) async fn new(settings: Settings) -> Self {
-        let server = Cluster::bind(settings, None).await.expect("there is a free port");
+        let mut server = Cluster::bind(settings, None).await.expect("there is a free port");
+        let drains = server.drains();
         let (address, handle) = (server.address(), server.handle());
         let (stop, stopped) = oneshot::channel();
         let running = tokio::spawn(server.run(async {
             let _ = stopped.await;
         }));
-        Self { address, handle, stop, running }
+        Self { address, handle, drains, stop, running }
     }
 
     /// What it sees of the others from now on.
@@ -58,6 +63,8 @@ pub(crate) struct Two {
     pub(crate) advertised: BTreeMap<usize, String>,
     /// Servers that were declared gone.
     pub(crate) gone: BTreeSet<usize>,
+    /// Servers that give their shards away.
+    pub(crate) draining: BTreeSet<usize>,
 }
 
 impl Two {
@@ -77,6 +84,7 @@ impl Two {
             owners: vec![None; SHARDS as usize],
             advertised: BTreeMap::new(),
             gone: BTreeSet::new(),
+            draining: BTreeSet::new(),
         };
         for shard in 0..SHARDS {
             two.adopt(shard, shard as usize % 2, in_memory(Options::default())).await;
@@ -89,9 +97,16 @@ impl Two {
         self.members.push(member);
     }
 
-    async fn adopt(&mut self, shard: u32, member: usize, baton: Baton) {
+    pub(crate) async fn adopt(&mut self, shard: u32, member: usize, baton: Baton) {
         self.members[member].handle.adopt(shard, SHARDS, baton).await;
         self.owners[shard as usize] = Some(member);
+    }
+
+    /// The owner of a shard gives it back, and nobody has it.
+    pub(crate) async fn release(&mut self, shard: u32) {
+        let owner = self.owners[shard as usize].take().expect("it has an owner");
+        self.members[owner].handle.release(shard).await;
+        self.publish();
     }
 
     /// The owner of a shard serves it with this engine from now on.
@@ -116,6 +131,7 @@ impl Two {
                 Some(url) => url.clone(),
                 None => format!("http://{}", self.members[index].address),
             },
+            draining: self.draining.contains(&index),
             ..ServerStatus::default()
         };
         let present = (0..self.members.len()).filter(|index| !self.gone.contains(index));
@@ -288,21 +304,16 @@ async fn a_request_names_the_server_also_if_it_is_forwarded() {
 }
 
 #[tokio::test]
-async fn what_one_shard_cannot_do_is_refused() {
+async fn what_servers_ask_each_other_needs_their_secret() {
     let two = Two::new(&settings()).await;
     let mut http = two.members[0].http().await;
-    let (from, near, far) = (workspace(1, 0), workspace(1, 1), workspace(2, 0));
-    let path = format!("/v1/{from}/state/shared/plan");
-    assert_eq!(http.put(&path, &json!(1)).await.status, 200);
-    let fork = format!("/v1/{from}/fork");
-    let refused = http.post(&fork, &json!({"to": far})).await;
-    assert_eq!(refused.problem(), (400, "cluster.fork_elsewhere".to_owned()));
-    let suggested = refused.json()["near"].as_str().expect("a name that will do").to_owned();
-    assert!(suggested.starts_with(&far), "{suggested}");
-    assert_eq!(http.post(&fork, &json!({"to": suggested})).await.status, 200);
-    assert_eq!(http.post(&fork, &json!({"to": near})).await.status, 200);
-    assert_eq!(http.get(&format!("/v1/{near}/state/shared/plan")).await.json()["value"], 1);
-    assert_eq!(http.get("/cluster/tokens").await.problem().0, 404, "it needs the secret");
+    for (method, path) in [
+        ("GET", "/cluster/tokens"),
+        ("GET", "/cluster/workspaces"),
+        ("POST", "/cluster/fork?to=w1"),
+    ] {
+        assert_eq!(http.request(method, path, &[], "").await.problem().0, 404, "{path}");
+    }
     two.end().await;
 }
 
@@ -409,8 +420,10 @@ async fn a_secret_is_encrypted_in_the_log_and_revealed_by_every_owner_with_the_k
     assert_eq!(refused.header("retry-after"), None, "waiting does not help");
     let refused = other.request("PUT", &secrets, &[], VALUE).await;
     assert_eq!(refused.problem(), (503, "secret.no_key".to_owned()));
-    let fork = other.post(&fork, &json!({"to": workspace(1, 2)})).await;
-    assert_eq!(fork.problem(), (503, "secret.no_key".to_owned()));
+    for to in [workspace(1, 2), workspace(2, 1)] {
+        let refused = other.post(&fork, &json!({"to": to})).await;
+        assert_eq!(refused.problem(), (503, "secret.no_key".to_owned()), "{to}");
+    }
     let shown = other.get(&one).await.json();
     assert_eq!(shown["reveals"], 2, "what was refused is not recorded: {shown}");
     assert_eq!(other.delete(&one).await.status, 200);

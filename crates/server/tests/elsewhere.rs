@@ -26,7 +26,9 @@ fn far() -> String {
 }
 
 /// Two servers that require tokens, and the bearers of these.
-async fn guarded(wanted: impl IntoIterator<Item = (Role, Option<Quota>)>) -> (Two, Vec<String>) {
+pub(crate) async fn guarded(
+    wanted: impl IntoIterator<Item = (Role, Option<Quota>)>,
+) -> (Two, Vec<String>) {
     let mut two = Two::new(&Settings { tokens: true, ..settings() }).await;
     let home = shard_of(HOME, SHARDS);
     let baton = in_memory(Options::default());

@@ -28,8 +28,10 @@
 //! | `limits`        | is there a limit to what one caller, and all of them, may use?          |
 //! | `cluster`       | do servers that share the data answer as one?                          |
 //! | `joining`       | and before they know of each other?                                     |
+//! | `drained`       | can an operator empty one of them?                                      |
 //! | `unreachable`   | and if one cannot be reached, or another program is at its address?     |
 //! | `elsewhere`     | is every answer that of the owner, whichever server is asked?           |
+//! | `forks`         | is a fork in another shard what one in the same shard is?               |
 //! | `shutdown`      | does a server end without losing acknowledged writes?                   |
 //! | `failing_disk`  | is a failure below reported correctly?                                  |
 //! | `webhooks`      | are webhooks called when they should be, and only then?                 |
@@ -51,10 +53,12 @@ mod contents;
 #[cfg(feature = "ui")]
 mod dashboard;
 mod documents;
+mod drained;
 mod elsewhere;
 mod events;
 mod failing_disk;
 mod fairness;
+mod forks;
 mod frames;
 #[cfg(feature = "a2a")]
 mod grpc;

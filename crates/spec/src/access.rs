@@ -12,6 +12,10 @@ pub(crate) fn add(paths: &mut Value) {
     paths["/v1/access/refusals"]["get"] = refusals();
     paths["/v1/access/grant"]["get"] = grant();
     paths["/v1/access/cluster"]["get"] = cluster();
+    let summary = "Empty a server without stopping it: its shards go to the others";
+    paths["/v1/access/cluster/drain"]["post"] = drain("cluster.drain", summary);
+    let summary = "Let a drained server take shards again";
+    paths["/v1/access/cluster/undrain"]["post"] = drain("cluster.undrain", summary);
 }
 
 fn of(schema: &Value) -> Value {
@@ -75,7 +79,8 @@ fn grant() -> Value {
     described("access.grant", summary, 200, answer)
 }
 
-fn cluster() -> Value {
+/// A server of the cluster, as an answer shows it.
+fn server() -> Value {
     let number = json!({"type": "integer", "minimum": 0});
     let numbers = json!({"type": "array", "items": number});
     let text = json!({"type": "string"});
@@ -95,14 +100,41 @@ fn cluster() -> Value {
         "properties": counters,
         "required": names,
     });
-    let server = json!({
+    json!({
         "type": "object",
         "properties": {
             "id": text, "address": text, "version": text, "heartbeat_age_ms": number,
             "draining": {"type": "boolean"}, "shards": numbers, "counters": counters,
         },
         "required": ["id", "address", "version", "heartbeat_age_ms", "draining", "shards"],
+    })
+}
+
+fn drain(id: &str, summary: &str) -> Value {
+    let answer = ("The server, with the shards that it had before.", &server());
+    let mut described = described(id, summary, 200, answer);
+    let which = json!({
+        "type": "string",
+        "description": "The address of the server, its id or the beginning of it. Default: the \
+            server that answers.",
     });
+    let wanted = json!({
+        "type": "object",
+        "properties": {"server": which},
+        "additionalProperties": false,
+    });
+    let mut content = of(&wanted);
+    content["application/json"]["example"] = json!({"server": "3f9a1c"});
+    described["requestBody"] = json!({"required": false, "content": content});
+    refused(&mut described["responses"], &[404, 408, 409]);
+    described
+}
+
+fn cluster() -> Value {
+    let number = json!({"type": "integer", "minimum": 0});
+    let numbers = json!({"type": "array", "items": number});
+    let text = json!({"type": "string"});
+    let server = server();
     let status = json!({
         "type": "object",
         "properties": {

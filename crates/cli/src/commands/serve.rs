@@ -33,6 +33,10 @@ mod announcer;
 #[cfg(any(feature = "nats", feature = "postgres"))]
 pub(crate) mod database;
 #[cfg(any(feature = "nats", feature = "postgres"))]
+mod drained;
+#[cfg(any(feature = "nats", feature = "postgres"))]
+mod failovers;
+#[cfg(any(feature = "nats", feature = "postgres"))]
 mod failures;
 #[cfg(any(feature = "nats", feature = "postgres"))]
 mod seen;

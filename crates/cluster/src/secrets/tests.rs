@@ -7,7 +7,7 @@ use baton_log::MemoryLog;
 use tokio::sync::watch;
 
 use super::*;
-use crate::{OwnedLog, View};
+use crate::{DrainOutcome, OwnedLog, View};
 
 const VALUE: &[u8] = b"the value that nobody may read";
 const NAME: &str = "secrets/fleet/0a1b";
@@ -173,7 +173,11 @@ impl Roster for Remembers {
         Ok(None)
     }
 
-    fn drain(&self) {}
+    fn announce_leaving(&self) {}
+
+    fn set_drained(&self, _: &str, _: bool) -> Result<DrainOutcome, OpenError> {
+        Ok(DrainOutcome::Unknown)
+    }
 
     fn leave(&self) {}
 }

@@ -26,6 +26,10 @@
 //! 2. One chunk is in memory at a time.
 //! 3. An export contains no secret, only references to them, as every answer does.
 //!
+//! A fork whose new workspace is in another shard is sent there in the same form, with the letters
+//! `BATONFRK`, its origin as the first chunk, and everything that a fork within a shard copies:
+//! values of secrets too, and the keys that sign webhooks. It exists only between two servers.
+//!
 //! Deliberately absent: the history. An export contains the state at one revision, as a fork does;
 //! its revisions continue from there.
 
@@ -41,8 +45,12 @@ pub(crate) use writer::{ExportWriter, SnapshotSink, write_blob};
 use baton_core::{BlobPlace, Revision, Timestamp, WorkspaceName};
 use serde::{Deserialize, Serialize};
 
+use crate::blobs::BlobKind;
+
 /// The magic letters of an export.
 const MAGIC: [u8; 8] = *b"BATONEXP";
+/// Those of a fork on its way to another shard.
+const FORK_MAGIC: [u8; 8] = *b"BATONFRK";
 /// The newest known format.
 pub const FORMAT: u16 = 1;
 /// The maximum size of a chunk, written or read.
@@ -72,4 +80,14 @@ pub(crate) struct ContentHeader {
     pub(crate) place: BlobPlace,
     /// The size of its blob in bytes.
     pub(crate) bytes: u64,
+    /// Whether it is the value of a secret, which only a fork has.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_secret: bool,
+}
+
+impl ContentHeader {
+    /// What it is.
+    pub(crate) fn kind(&self) -> BlobKind {
+        if self.is_secret { BlobKind::Secrets } else { BlobKind::Artifacts }
+    }
 }

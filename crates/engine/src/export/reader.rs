@@ -2,10 +2,13 @@
 
 use std::io::Read;
 
+use baton_core::history::Origin;
 use serde::de::DeserializeOwned;
 
 use super::chunks::{self, ChunkError, ChunkReader};
-use super::{BYTES, CONTENT, ContentHeader, END, ExportHeader, FORMAT, HEADER, MAGIC, SNAPSHOT};
+use super::{
+    BYTES, CONTENT, ContentHeader, END, ExportHeader, FORK_MAGIC, FORMAT, HEADER, MAGIC, SNAPSHOT,
+};
 use crate::error::Error;
 
 /// The next part of an export.
@@ -31,7 +34,16 @@ pub(crate) struct ExportReader<R> {
 impl<R: Read> ExportReader<R> {
     /// Starts to read, and returns the description of the export.
     pub(crate) fn begin(input: R) -> Result<(Self, ExportHeader), Error> {
-        let mut chunks = ChunkReader::begin(input, MAGIC, FORMAT).map_err(refused)?;
+        Self::begin_with(input, MAGIC)
+    }
+
+    /// The same for a fork from another shard, which begins with its origin.
+    pub(crate) fn begin_fork(input: R) -> Result<(Self, Origin), Error> {
+        Self::begin_with(input, FORK_MAGIC)
+    }
+
+    fn begin_with<H: DeserializeOwned>(input: R, magic: [u8; 8]) -> Result<(Self, H), Error> {
+        let mut chunks = ChunkReader::begin(input, magic, FORMAT).map_err(refused)?;
         match chunks.chunk().map_err(refused)? {
             (HEADER, bytes) => Ok((Self { chunks, last: HEADER, left: 0 }, json(&bytes)?)),
             (kind, _) => Err(damaged(&format!("it begins with a chunk of kind {kind}"))),

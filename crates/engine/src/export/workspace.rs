@@ -1,4 +1,4 @@
-//! Exports a workspace to a file, and imports one.
+//! Exports a workspace to a file, and imports one; sends a fork to another shard, and receives it.
 //!
 //! ```text
 //!   space at R, blobs ──pack──▶ export ──unpack, verify──▶ space, blobs ──found──▶ base
@@ -6,7 +6,8 @@
 //!
 //! An import is a fork whose origin is a file: leases, offers, waits and sessions end, and
 //! revisions continue from there. The history is not included, nor are values of secrets: a
-//! reference to one is answered with not found, and a webhook that was signed is disabled.
+//! reference to one is answered with not found, and a webhook that was signed is disabled. A fork
+//! that was sent has all of these, and is what a fork within the shard would be.
 //!
 //! 1. Nothing appears before the export was read to its end and verified: then the base is written,
 //!    which exists completely or not at all, and with it the workspace.
@@ -28,12 +29,14 @@ use baton_core::{AgentId, ArtifactId, Revision, Space, WorkspaceName};
 use baton_log::{BlobError, BlobWriter, Log, MemoryBlob};
 use sha2::{Digest, Sha256};
 
-use crate::blobs::{BlobKind, blob_references};
+use crate::blobs::{BlobKind, blob_references, check_secrets};
 use crate::compaction::write_space_to;
 use crate::error::Error;
 use crate::export::{
     ContentHeader, ExportChunk, ExportHeader, ExportReader, ExportWriter, SnapshotSink,
 };
+use crate::files;
+use crate::fork::Contents;
 use crate::history::past::{Past, copy_id};
 use crate::shard::Shard;
 use crate::snapshot::{Snapshot, SnapshotWriter};
@@ -57,23 +60,50 @@ impl<L: Log> Past<'_, L> {
         let space = self.space(at)?;
         let workspace = self.workspace().clone();
         let header = ExportHeader { workspace, revision: space.revision(), time: space.time() };
-        let writer = Arc::new(Mutex::new(ExportWriter::begin(output, &header)?));
+        let writer = ExportWriter::begin(output, &header)?;
+        let head = without_secrets(space.head());
+        self.pack(writer, &space, head, |kind| kind == BlobKind::Artifacts)?;
+        Ok(header)
+    }
+
+    /// `workspace.fork` to another shard: writes what [`Shard::receive_fork`] reads there.
+    pub fn send_fork(
+        &self,
+        at: Option<At>,
+        by: &AgentId,
+        output: Box<dyn Write + Send>,
+    ) -> Result<(), Error> {
+        let (space, origin) = self.forked(at, by)?;
+        if blob_references(&space).any(|(kind, _)| kind == BlobKind::Secrets) {
+            // Before anything is sent.
+            check_secrets(&self.shard().log)?;
+        }
+        let writer = ExportWriter::begin_fork(output, &origin)?;
+        let head = space.head();
+        self.pack(writer, &space, head, |_| true)
+    }
+
+    /// Writes a space, and its contents of some kinds.
+    fn pack(
+        &self,
+        writer: ExportWriter,
+        space: &Space,
+        head: Head,
+        is_packed: impl Fn(BlobKind) -> bool,
+    ) -> Result<(), Error> {
+        let writer = Arc::new(Mutex::new(writer));
         let sink = Box::new(SnapshotSink::new(&writer));
-        write_space_to(SnapshotWriter::begin(sink, without_secrets(space.head()))?, &space)?;
+        write_space_to(SnapshotWriter::begin(sink, head)?, space)?;
         let writer = Arc::into_inner(writer).expect("the snapshot has been written");
         let mut writer = writer.into_inner().unwrap_or_else(PoisonError::into_inner);
-        for (kind, place) in blob_references(&space) {
-            if kind == BlobKind::Secrets {
-                continue;
-            }
+        for (kind, place) in blob_references(space).filter(|(kind, _)| is_packed(*kind)) {
             let name = kind.name(self.workspace(), &place);
             // A content that is gone, since the space is an older one, stays missing.
             let Some(blob) = self.shard().log.open_blob(&name)? else { continue };
-            let content = ContentHeader { place, bytes: blob.len() };
-            writer.content(&content, &*blob)?;
+            let (bytes, is_secret) = (blob.len(), kind == BlobKind::Secrets);
+            writer.content(&ContentHeader { place, bytes, is_secret }, &*blob)?;
         }
-        writer.finish()?;
-        Ok(header)
+        writer.finish()
     }
 }
 
@@ -100,6 +130,7 @@ fn without_secrets(mut head: Head) -> Head {
 struct PendingImport<'a, L: Log> {
     shard: &'a Shard<L>,
     to: &'a WorkspaceName,
+    manner: Manner,
     written: Vec<String>,
     noted: Vec<String>,
     is_created: bool,
@@ -119,10 +150,22 @@ impl<L: Log> Drop for PendingImport<'_, L> {
     }
 }
 
-impl<L: Log> PendingImport<'_, L> {
+impl<'a, L: Log> PendingImport<'a, L> {
+    fn new(shard: &'a Shard<L>, to: &'a WorkspaceName, manner: Manner) -> Self {
+        let (written, noted) = (Vec::new(), Vec::new());
+        Self { shard, to, manner, written, noted, is_created: false }
+    }
+
     /// Starts the blob of a content; none if an interrupted import has left it.
     fn begin(&mut self, content: &ContentHeader) -> Result<Option<Box<dyn BlobWriter>>, Error> {
-        let name = BlobKind::Artifacts.name(self.to, &content.place);
+        match (self.manner, content.kind()) {
+            (_, BlobKind::Artifacts) => {}
+            (Manner::Fork, BlobKind::Secrets) => check_secrets(&self.shard.log)?,
+            (Manner::Import, BlobKind::Secrets) => {
+                return Err(damaged("it has the value of a secret"));
+            }
+        }
+        let name = content.kind().name(self.to, &content.place);
         // Registered before it exists, so that no sweep sees it unregistered.
         self.shard.pending.begin(name.clone());
         self.noted.push(name.clone());
@@ -169,7 +212,9 @@ impl<L: Log> PendingImport<'_, L> {
 
     /// Compares every imported artifact with the digest in its name.
     fn verify(&self, space: &Space) -> Result<(), Error> {
-        let mut expected: Vec<String> = Vec::new();
+        let secrets = blob_references(space).filter(|(kind, _)| *kind == BlobKind::Secrets);
+        let mut expected: Vec<String> =
+            secrets.map(|(kind, place)| kind.name(self.to, &place)).collect();
         for record in space.artifact.after(None) {
             let name = BlobKind::Artifacts.name(self.to, &record.place);
             if self.shard.log.open_blob(&name)?.is_none() {
@@ -192,7 +237,7 @@ impl<L: Log> PendingImport<'_, L> {
         }
         match self.noted.iter().find(|name| !expected.contains(name)) {
             None => Ok(()),
-            Some(name) => Err(damaged(&format!("`{name}` belongs to no artifact"))),
+            Some(name) => Err(damaged(&format!("`{name}` belongs to nothing"))),
         }
     }
 }
@@ -206,10 +251,13 @@ impl<L: Log> Shard<L> {
         input: impl Read,
     ) -> Result<Reply, Error> {
         let (mut reader, header) = ExportReader::begin(input)?;
-        self.refuse_taken(to)?;
+        // Before a large file is read for nothing.
+        if self.is_taken(to)? {
+            let (id, origin) = (to.clone(), None);
+            return Err(Error::Rejected(Rejection::Exists { id, origin }.into()));
+        }
         self.check_disk_space()?;
-        let (written, noted) = (Vec::new(), Vec::new());
-        let mut import = PendingImport { shard: self, to, written, noted, is_created: false };
+        let mut import = PendingImport::new(self, to, Manner::Import);
         let snapshot = import.unpack(&mut reader)?;
         let mut space = load(snapshot)?;
         if (space.revision(), space.time()) != (header.revision, header.time) {
@@ -222,21 +270,40 @@ impl<L: Log> Shard<L> {
         let (manner, by) = (Manner::Import, by.clone());
         let copy = copy_id(&workspace, &space.workspace);
         let origin = Origin { manner, workspace, revision, time, by, copy };
-        let created = self.create_from(to, &mut space, &origin)?;
+        let created = self.create_from(to, &mut space, &origin, Contents::Present)?;
         import.is_created = true;
         Ok(created)
     }
 
-    /// Refuses a name that is taken, before a large file is read for nothing.
-    fn refuse_taken(&self, to: &WorkspaceName) -> Result<(), Error> {
-        let is_known =
-            |(name, revision): (WorkspaceName, Revision)| name == *to && revision > Revision(0);
-        let is_resident = self.machine().known().into_iter().any(is_known);
-        if is_resident || !self.files_of(to)?.is_empty() {
-            let (id, origin) = (to.clone(), None);
-            return Err(Error::Rejected(Rejection::Exists { id, origin }.into()));
+    /// Creates a workspace from a fork that another shard has sent ([`Past::send_fork`]). A
+    /// repeated one gets the same answer, as long as the new workspace is unused.
+    pub fn receive_fork(&self, to: &WorkspaceName, input: impl Read) -> Result<Reply, Error> {
+        let (mut reader, origin) = ExportReader::begin_fork(input)?;
+        if self.is_taken(to)? {
+            return self.answer_taken(to, &origin);
         }
-        Ok(())
+        self.check_disk_space()?;
+        let mut import = PendingImport::new(self, to, Manner::Fork);
+        let snapshot = import.unpack(&mut reader)?;
+        let mut space = load(snapshot)?;
+        let is_told = (origin.manner, origin.revision, origin.time);
+        if is_told != (Manner::Fork, space.revision(), space.time()) {
+            return Err(damaged("its snapshot is of another revision than it says"));
+        }
+        import.verify(&space)?;
+        let created = self.create_from(to, &mut space, &origin, Contents::Present)?;
+        import.is_created = true;
+        Ok(created)
+    }
+
+    /// Whether a workspace of this name has commits, and is not deleted.
+    fn is_taken(&self, to: &WorkspaceName) -> Result<bool, Error> {
+        let files = self.files_of(to)?;
+        let deleted = files::deleted(&files);
+        let known = self.machine().known();
+        let in_memory = known.into_iter().filter(|(name, _)| name == to).map(|(_, it)| it.0);
+        let newest = files.iter().map(|file| file.newest()).chain(in_memory).max();
+        Ok(newest.is_some_and(|newest| newest > deleted))
     }
 }
 

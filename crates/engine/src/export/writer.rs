@@ -3,12 +3,13 @@
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use baton_core::history::Origin;
 use baton_log::{Blob, BlobError, BlobWriter};
 
 use super::chunks::ChunkWriter;
 use super::{
-    BYTES, CHUNK_BYTES_MAX, CONTENT, ContentHeader, END, ExportHeader, FORMAT, HEADER, MAGIC,
-    SNAPSHOT,
+    BYTES, CHUNK_BYTES_MAX, CONTENT, ContentHeader, END, ExportHeader, FORK_MAGIC, FORMAT, HEADER,
+    MAGIC, SNAPSHOT,
 };
 use crate::error::Error;
 
@@ -23,6 +24,16 @@ impl ExportWriter {
     ) -> Result<Self, Error> {
         let mut chunks = ChunkWriter::begin(output, MAGIC, FORMAT)?;
         chunks.json(HEADER, header)?;
+        Ok(Self(chunks))
+    }
+
+    /// Starts a fork for another shard with its origin.
+    pub(crate) fn begin_fork(
+        output: Box<dyn Write + Send>,
+        origin: &Origin,
+    ) -> Result<Self, Error> {
+        let mut chunks = ChunkWriter::begin(output, FORK_MAGIC, FORMAT)?;
+        chunks.json(HEADER, origin)?;
         Ok(Self(chunks))
     }
 

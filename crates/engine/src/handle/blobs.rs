@@ -9,7 +9,8 @@ use baton_core::history::At;
 use baton_core::secret::{self, Secret};
 use baton_core::workspace::{self, Forked};
 use baton_core::{
-    ArtifactId, BlobPlace, Command, Mutation, Query, Rejection, Reply, SecretId, Token,
+    ArtifactId, BlobPlace, Command, Mutation, Query, Rejection, Reply, Revision, SecretId, Token,
+    WorkspaceName,
 };
 
 use super::Baton;
@@ -249,6 +250,41 @@ impl Baton {
         let (driver, workspace) = (Arc::clone(&self.driver), caller.workspace.clone());
         let written = run_blocking(move || driver.shard.past(&workspace, present)?.export(at, to));
         written.await?.map(drop)
+    }
+
+    /// Writes a fork of the caller's workspace for an engine that has other workspaces: what
+    /// [`receive_fork`](Self::receive_fork) reads there. It contains the values of secrets. The
+    /// answer is the revision of the workspace.
+    pub async fn send_fork(
+        &self,
+        caller: &Caller,
+        at: Option<At>,
+        to: Box<dyn Write + Send>,
+    ) -> Result<Revision, Error> {
+        self.driver.ensure_loaded(&caller.workspace).await?;
+        let query = Query::from(workspace::Query::Get);
+        let present = self.ask(caller, query).await?.revision;
+        let (driver, caller) = (Arc::clone(&self.driver), caller.clone());
+        let sent = run_blocking(move || {
+            driver.shard.past(&caller.workspace, present)?.send_fork(at, &caller.agent, to)
+        });
+        sent.await??;
+        Ok(present)
+    }
+
+    /// Creates a workspace, which must not exist, from a fork that another engine has sent. A
+    /// repeated one has the same answer, as long as the workspace is unused.
+    pub async fn receive_fork(
+        &self,
+        to: WorkspaceName,
+        from: Box<dyn Read + Send>,
+    ) -> Result<Forked, Error> {
+        self.driver.shard.check_serving()?;
+        let driver = Arc::clone(&self.driver);
+        match run_blocking(move || driver.shard.receive_fork(&to, from)).await?? {
+            workspace::Reply::Forked(forked) => Ok(forked),
+            reply => unreachable!("the rules answered with {reply:?}"),
+        }
     }
 
     /// Creates the caller's workspace, which must not exist, from such a file.

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use baton::Caller;
-use baton_core::access::{Action, CLOSED, Denied, Grant, Permission, Role, is_closed, made};
+use baton_core::access::{Action, CLOSED, Denied, Grant, Permission, Role, is_closed};
 use baton_core::wire::{Call, FastCall, Frame, Problem};
 use baton_core::{AgentId, WorkspaceName};
 use tokio::time::Instant;
@@ -68,16 +68,6 @@ impl Authority {
         Ok(())
     }
 
-    /// Whether the engine may have what a call creates beside the workspace.
-    fn check_made(&self, call: &Call) -> Result<(), Refusal> {
-        match self.place.zip(made(call)) {
-            Some((place, to)) if !place.owns(to) => {
-                Err(Refusal::ForkElsewhere { to: to.to_string(), near: place.name_near(to) })
-            }
-            Some(_) | None => Ok(()),
-        }
-    }
-
     fn principal(&self) -> Option<&Principal> {
         self.credential.as_ref().map(|credential| &*credential.principal)
     }
@@ -123,7 +113,6 @@ impl Authority {
             grant.permits(workspace, agent, call)
         });
         self.record_denial(checked, Some((workspace, agent)), || call.name().to_owned())?;
-        self.check_made(call)?;
         if !self.is_metered() {
             return Ok(());
         }

@@ -181,7 +181,7 @@ impl Front {
 
     /// Waits until an owner will not answer any more: it was declared gone, or it has given the
     /// shard away and had time to finish what it was answering.
-    async fn silenced(&self, shard: u32, owner: &str) {
+    pub(super) async fn silenced(&self, shard: u32, owner: &str) {
         self.lost(shard, owner).await;
         let _ = tokio::time::timeout(LAST_ANSWERS_MAX, self.left(owner)).await;
     }

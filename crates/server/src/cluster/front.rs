@@ -15,7 +15,7 @@ use baton_tls::Trust;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
@@ -23,7 +23,7 @@ use super::forward::Forwarded;
 use super::paths::workspace_of;
 use super::peer::KnownTokens;
 use super::upstreams::Upstreams;
-use super::{HOME, Place, Routes, ServerStatus, shard_of};
+use super::{DrainRequest, HOME, Place, Routes, ServerStatus, drain, fork, shard_of};
 use crate::access::Tokens;
 use crate::http;
 use crate::listener::{ConnectionSlot, run_engine};
@@ -58,10 +58,10 @@ pub(super) struct Engine {
 }
 
 /// Counts a request for as long as it is being answered.
-struct Active<'a>(&'a Engine);
+pub(super) struct Active<'a>(&'a Engine);
 
 impl<'a> Active<'a> {
-    fn new(engine: &'a Engine) -> Self {
+    pub(super) fn new(engine: &'a Engine) -> Self {
         engine.active.fetch_add(1, Ordering::SeqCst);
         Self(engine)
     }
@@ -90,10 +90,17 @@ pub(crate) struct Front {
     pub(super) closing: Signal,
     /// Held while tokens are asked for.
     pub(super) tokens: tokio::sync::Mutex<KnownTokens>,
+    /// Where operators' requests about servers are recorded.
+    pub(super) drains: mpsc::Sender<DrainRequest>,
 }
 
 impl Front {
-    pub(super) fn new(settings: Settings, trust: Option<Trust>, inner: SocketAddr) -> Arc<Self> {
+    pub(super) fn new(
+        settings: Settings,
+        trust: Option<Trust>,
+        inner: SocketAddr,
+        drains: mpsc::Sender<DrainRequest>,
+    ) -> Arc<Self> {
         let doors = Doors::new(settings);
         let (routes, _) = watch::channel((Arc::default(), Instant::now()));
         let front = Arc::new(Self {
@@ -104,6 +111,7 @@ impl Front {
             inner,
             closing: Signal::default(),
             tokens: tokio::sync::Mutex::default(),
+            drains,
         });
         // It is set once, here.
         let _ = doors.cluster.set(Arc::downgrade(&front));
@@ -232,6 +240,14 @@ impl Front {
     ) -> Response<Body> {
         if let Some(response) = self.answer_own(slot, &request).await {
             return response;
+        }
+        if let Some(is_drained) = drain::wish_of(&request) {
+            let answered = self.drain(slot, request, is_drained).await;
+            return answered.unwrap_or_else(IntoResponse::into_response);
+        }
+        if fork::is_sent(&request) {
+            let received = self.receive_fork(request).await;
+            return received.unwrap_or_else(IntoResponse::into_response);
         }
         let is_forwarded = request.headers().contains_key(FORWARDED);
         if request.uri().path() == "/v1/ws" && !is_forwarded && !self.is_whole() {
@@ -451,7 +467,7 @@ pub(super) fn is_forwarded<B>(request: &Request<B>) -> bool {
 }
 
 /// The answer of a server that does not own a shard to another one that thinks so.
-fn elsewhere() -> Response<Body> {
+pub(super) fn elsewhere() -> Response<Body> {
     let mut response = Refused::from(Refusal::Elsewhere {}).into_response();
     response.headers_mut().insert(ELSEWHERE, HeaderValue::from_static("1"));
     response

@@ -46,6 +46,8 @@ pub struct ClusterMetrics {
     pub forward_failures: Counter,
     /// From the decision to take a shard until its requests are served.
     pub take_times: Durations,
+    /// From the last heartbeat of a server that was lost until one of its shards is served here.
+    pub failovers: Durations,
     /// Until a heartbeat is stored: one round trip to the log.
     pub heartbeats: Durations,
     /// Requests that wait for an owner.
@@ -108,6 +110,11 @@ impl ClusterMetrics {
                 &self.take_times,
             ),
             (
+                "baton_failover_seconds",
+                "From the last heartbeat of a lost server until one of its shards is served here.",
+                &self.failovers,
+            ),
+            (
                 "baton_heartbeat_seconds",
                 "How long it takes until a heartbeat is stored in the shared log.",
                 &self.heartbeats,
@@ -134,6 +141,7 @@ mod tests {
         for milliseconds in [0, 1, 10_000, 20_000] {
             metrics.take_times.record(Duration::from_millis(milliseconds));
         }
+        metrics.failovers.record(Duration::from_millis(2_400));
         let mut page = Page::default();
         metrics.write(&mut page);
         for line in [
@@ -143,6 +151,8 @@ mod tests {
             "baton_shard_take_seconds_bucket{le=\"10.000000\"} 3",
             "baton_shard_take_seconds_bucket{le=\"+Inf\"} 4",
             "baton_shard_take_seconds_sum 30.001000",
+            "baton_failover_seconds_bucket{le=\"2.000000\"} 0",
+            "baton_failover_seconds_bucket{le=\"5.000000\"} 1",
             "baton_heartbeat_seconds_count 0",
             "baton_shards_taken_total 0",
         ] {

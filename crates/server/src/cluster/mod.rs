@@ -14,6 +14,8 @@
 //! | `relay` | a WebSocket whose frames are for workspaces of several owners |
 //! | `frames` | the frames of such a WebSocket |
 //! | `own` | what a server answers itself: health, metrics, the state of the cluster |
+//! | `drain` | servers that an operator empties without stopping them |
+//! | `fork` | a new workspace in another shard than the one that it is forked from |
 //! | `peer` | what servers ask each other: tokens, counters, and the names of workspaces |
 //! | `upstreams` | connections to other servers |
 //! | `proof` | that another server is at the other end of a connection |
@@ -44,12 +46,15 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
 
 use crate::deadline_stream::DeadlineStream;
 use crate::listener::{ConnectionSlot, ListenError, Slots, greeted, http2, listen};
 use crate::settings::Settings;
 
 mod backup;
+mod drain;
+mod fork;
 mod forward;
 mod frames;
 mod front;
@@ -61,14 +66,15 @@ mod proof;
 mod relay;
 mod upstreams;
 
+pub(crate) use drain::{DRAIN, UNDRAIN};
+pub use drain::{DrainRequest, Recorded};
+pub(crate) use fork::ForkElsewhere;
 pub(crate) use front::Front;
 pub use metrics::{ClusterMetrics, Durations, ServerCounters};
 pub(crate) use peer::Listing;
 
 /// The workspace of the tokens. The owner of its shard answers what is not about a workspace.
 pub const HOME: &str = CLOSED;
-/// More than enough numbers for one of them to be in a given shard.
-const NUMBERS_MAX: u32 = 4_096;
 /// How often the tokens are looked at.
 const TOKENS_EVERY: Duration = Duration::from_millis(500);
 
@@ -91,17 +97,6 @@ impl Place {
     /// Whether a workspace is in this shard.
     pub(crate) fn owns(self, workspace: &WorkspaceName) -> bool {
         shard_of(workspace.as_str(), self.shards) == self.shard
-    }
-
-    /// A similar name that is in this shard.
-    pub(crate) fn name_near(self, name: &WorkspaceName) -> String {
-        let similar = (2..NUMBERS_MAX).map(|number| format!("{name}-{number}"));
-        // A name that is as long as allowed has no longer one.
-        let mut names = similar.chain((2_u32..).map(|number| format!("fork-{number}")));
-        let is_here = |name: &String| {
-            WorkspaceName::check(name).is_ok() && shard_of(name, self.shards) == self.shard
-        };
-        names.find(is_here).expect("every shard has names")
     }
 }
 
@@ -202,6 +197,7 @@ pub struct Cluster {
     /// Where the server reaches itself: the frames of one WebSocket may be for several engines.
     inner: TcpListener,
     address: SocketAddr,
+    drains: Option<mpsc::Receiver<DrainRequest>>,
 }
 
 impl Cluster {
@@ -212,8 +208,14 @@ impl Cluster {
         let own = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let taken = |reason| ListenError::Taken { address: own, reason };
         let inner = TcpListener::bind(own).await.map_err(taken)?;
-        let front = Front::new(settings, trust, inner.local_addr().map_err(taken)?);
-        Ok(Self { front, listener, inner, address })
+        let (asked, drains) = drain::requests();
+        let front = Front::new(settings, trust, inner.local_addr().map_err(taken)?, asked);
+        Ok(Self { front, listener, inner, address, drains: Some(drains) })
+    }
+
+    /// What operators ask for, to be recorded in the log; none the second time.
+    pub fn drains(&mut self) -> Option<mpsc::Receiver<DrainRequest>> {
+        self.drains.take()
     }
 
     /// The address that it listens on.
@@ -329,21 +331,6 @@ mod tests {
         let found = ["default", "fleet", HOME, "team/a"].map(|name| shard_of(name, 16));
         assert_eq!(found, FOUND);
         assert_eq!(shard_of("default", 1), 0);
-    }
-
-    #[test]
-    fn every_name_has_a_similar_one_in_every_shard() {
-        let longest = "a".repeat(baton_core::limits::WORKSPACE_BYTES_MAX);
-        for name in ["night", "team.a", &longest] {
-            let name = WorkspaceName::parse(name).unwrap();
-            for shard in [0, 100, 255] {
-                let place = Place { shard, shards: 256 };
-                let near = place.name_near(&name);
-                assert!(place.owns(&WorkspaceName::parse(&near).unwrap()), "{near}");
-                let prefix = if *longest == *name.as_str() { "fork" } else { name.as_str() };
-                assert!(near.starts_with(prefix), "{near}");
-            }
-        }
     }
 
     const FOUND: [u32; 4] = [13, 13, 15, 8];

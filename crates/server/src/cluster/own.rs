@@ -54,7 +54,7 @@ impl Front {
     }
 
     /// Whether requests should be sent here: not before the servers are known, not while this one
-    /// leaves, and not while the log does not answer it.
+    /// leaves or is drained, and not while the log does not answer it.
     fn ready(&self) -> Result<Response<Body>, Refused> {
         let routes = self.routes();
         if routes.is_leaving || self.closing.is_raised() {
@@ -66,9 +66,11 @@ impl Front {
         if let Some(silent) = self.silent() {
             return Err(Refusal::LogAway { seconds: silent.as_secs() }.into());
         }
-        let is_member = routes.servers.iter().any(|server| server.id == routes.me);
-        if !is_member {
-            return Err(Refusal::NoOwner {}.into());
+        let me = routes.servers.iter().find(|server| server.id == routes.me);
+        let me = me.ok_or(Refusal::NoOwner {})?;
+        // If all are drained, requests must go somewhere.
+        if me.draining && routes.servers.iter().any(|server| !server.draining) {
+            return Err(Refusal::Drained {}.into());
         }
         Ok(body(json!({"status": "ready"}).to_string().into_bytes()))
     }

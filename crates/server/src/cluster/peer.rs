@@ -33,7 +33,7 @@ use crate::refusal::Refusal;
 use crate::shared::Shared;
 
 /// The header with the secret.
-const PEER: HeaderName = HeaderName::from_static("baton-peer");
+pub(super) const PEER: HeaderName = HeaderName::from_static("baton-peer");
 /// The time of the tokens, beside them.
 const TIME: HeaderName = HeaderName::from_static("baton-time");
 const TOKENS: &str = "/cluster/tokens";
@@ -67,11 +67,7 @@ impl Front {
             let proof = prove(secret, &routes.me, request.headers().get(NONCE));
             return Ok(Response::new(Body::from(proof.ok_or(Refusal::NotFound {})?)));
         }
-        let given = request.headers().get(PEER).map(|value| Sha256::digest(value.as_bytes()));
-        // Digests are compared, so that the time tells nothing about the secret.
-        if secret.is_empty() || given != Some(Sha256::digest(secret.as_bytes())) {
-            return Err(Refusal::NotFound {}.into());
-        }
+        self.check_peer(request)?;
         match request.uri().path() {
             TOKENS => {
                 let engine = self.engine(self.home()).ok_or(Refusal::Elsewhere {})?;
@@ -95,6 +91,17 @@ impl Front {
             }
             _ => Err(Refusal::NotFound {}.into()),
         }
+    }
+
+    /// Refuses what does not know the secret of the schema.
+    pub(super) fn check_peer<B>(&self, request: &Request<B>) -> Result<(), Refusal> {
+        let routes = self.routes();
+        let given = request.headers().get(PEER).map(|value| Sha256::digest(value.as_bytes()));
+        // Digests are compared, so that the time tells nothing about the secret.
+        if routes.secret.is_empty() || given != Some(Sha256::digest(routes.secret.as_bytes())) {
+            return Err(Refusal::NotFound {});
+        }
+        Ok(())
     }
 
     fn counters(&self) -> ServerCounters {

@@ -7,13 +7,13 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, Response, header};
 use axum::response::IntoResponse;
-use axum::routing::get;
+use axum::routing::{get, post};
 use baton::metrics::MetricsSnapshot;
 use baton_core::access::Permission;
 
 use super::request_context::{json, json_line};
 use super::tokens;
-use crate::cluster::status_of_one;
+use crate::cluster::{DRAIN, UNDRAIN, status_of_one};
 use crate::problem::Refused;
 use crate::refusal::Refusal;
 use crate::shared::{Doors, Shared};
@@ -38,6 +38,8 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
         .route("/readyz", get(ready))
         .route("/metrics", get(measured))
         .route("/v1/access/cluster", get(alone))
+        .route(DRAIN, post(async |request: Request| undrainable(&request, "cluster.drain")))
+        .route(UNDRAIN, post(async |request: Request| undrainable(&request, "cluster.undrain")))
         .route("/openapi.json", get(async || json_line(openapi::text())))
 }
 
@@ -73,6 +75,12 @@ async fn alone(
     let scheme = if shared.settings.tls.is_some() { "https" } else { "http" };
     let status = status_of_one(format!("{scheme}://{}", shared.settings.listen));
     Ok(json(serde_json::to_vec(&status).expect("it can be encoded")))
+}
+
+/// It cannot give to others what they do not have.
+fn undrainable(request: &Request, operation: &str) -> Result<Response<Body>, Refused> {
+    tokens::admitted(request, Permission::Administer, operation)?;
+    Err(Refusal::Alone {}.into())
 }
 
 /// The metrics of a server that has this many shards.

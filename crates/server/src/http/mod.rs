@@ -58,6 +58,7 @@ use unread_body::UnreadBody;
 
 pub(crate) use about::{MEMBER_HEALTH, metrics_page};
 pub(crate) use backups::backup_response;
+pub(crate) use parcels::{PIECE_BYTES, PIECES_WAITING, Received, Sending};
 pub(crate) use request_context::json;
 
 #[cfg(any(feature = "a2a", feature = "mcp"))]

@@ -32,9 +32,9 @@ use crate::refusal::Refusal;
 use crate::shared::Shared;
 
 /// Pieces that wait to be sent, or to be read.
-const PIECES_WAITING: usize = 4;
+pub(crate) const PIECES_WAITING: usize = 4;
 /// How much is sent at a time.
-const PIECE_BYTES: usize = 256 << 10;
+pub(crate) const PIECE_BYTES: usize = 256 << 10;
 
 pub(super) fn routes() -> Router<Arc<Shared>> {
     Router::new()
@@ -129,7 +129,7 @@ async fn import(
     let _slot = shared.upload_slot(context.sharers())?;
     let caller = Caller { idempotency_key: None, ..context.caller.clone() };
     let (sender, receiver) = mpsc::channel::<Option<Bytes>>(PIECES_WAITING);
-    let received = Received { receiver, current: Bytes::new(), is_over: false };
+    let received = Received::new(receiver);
     let baton = shared.baton.clone();
     // In a separate task, so that it completes even if the caller has gone.
     let unpacking = tokio::spawn(async move { baton.import(&caller, Box::new(received)).await });
@@ -143,7 +143,7 @@ async fn import(
 }
 
 /// Passes written bytes to the sender. Used by a separate thread.
-struct Sending(mpsc::Sender<Bytes>);
+pub(crate) struct Sending(pub(crate) mpsc::Sender<Bytes>);
 
 impl Write for Sending {
     fn write(&mut self, bytes: &[u8]) -> IoResult<usize> {
@@ -158,10 +158,16 @@ impl Write for Sending {
 }
 
 /// Received bytes, to be read by a separate thread.
-struct Received {
+pub(crate) struct Received {
     receiver: mpsc::Receiver<Option<Bytes>>,
     current: Bytes,
     is_over: bool,
+}
+
+impl Received {
+    pub(crate) fn new(receiver: mpsc::Receiver<Option<Bytes>>) -> Self {
+        Self { receiver, current: Bytes::new(), is_over: false }
+    }
 }
 
 impl Read for Received {

@@ -17,18 +17,23 @@ use baton::error::Error;
 use baton::{Baton, Options};
 use baton_cluster::placement::{self, Act};
 use baton_cluster::{
-    EncryptedSecrets, Location, OwnedLog, Roster, SecretsKey, ShardRow, Shards, View, check_key,
-    now_ms,
+    DrainOutcome, EncryptedSecrets, Location, OwnedLog, Roster, SecretsKey, ShardRow, Shards, View,
+    check_key, now_ms,
 };
 use baton_core::Timestamp;
 use baton_log::OpenError;
 use baton_server::server_log::{FieldValue, Level};
-use baton_server::{Cluster, ClusterHandle, HOME, Routes, Settings, shard_of};
+use baton_server::{
+    Cluster, ClusterHandle, DrainRequest, HOME, Recorded, Routes, Settings, shard_of,
+};
 use baton_tls::Trust;
+use tokio::sync::mpsc;
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::Instant;
 
 use super::announcer::Announcer;
+use super::drained::Drained;
+use super::failovers::Failovers;
 use super::failures::Failures;
 use super::seen::{has_others, routes};
 use super::troubles::{Troubles, loss};
@@ -44,7 +49,7 @@ const SHARD_RETRY_MS: u64 = 5_000;
 /// What was seen longer ago than this may have changed.
 const VIEW_MS_MAX: u64 = 3_000;
 /// How long a server may take to give its shards to others before it ends.
-const DRAIN_MS_MAX: u64 = 20_000;
+const LEAVING_MS_MAX: u64 = 20_000;
 
 /// Where an address leads.
 pub(crate) fn location(address: &str, ca: Option<&Path>) -> Result<Arc<dyn Location>, Failure> {
@@ -104,7 +109,8 @@ impl DatabaseServer {
         let is_secure = self.settings.tls.is_some()
             || self.advertise.as_deref().is_some_and(|url| url.starts_with("https://"));
         let trust = if is_secure { Some(Trust::of(self.ca_file.as_deref())?) } else { None };
-        let server = Cluster::bind(self.settings.clone(), trust).await?;
+        let mut server = Cluster::bind(self.settings.clone(), trust).await?;
+        let drains = server.drains().ok_or(Error::Closed)?;
         let scheme = if self.settings.tls.is_some() { "https" } else { "http" };
         let own = || format!("{scheme}://{}", server.address());
         let mut keeper = Keeper {
@@ -122,6 +128,9 @@ impl DatabaseServer {
             not_before_ms: BTreeMap::new(),
             member: None,
             failures: Failures::default(),
+            drains,
+            drained: Drained::default(),
+            failovers: Failovers::default(),
         };
         keeper.warn_of_key();
         let mut outcome = Ok(());
@@ -185,6 +194,10 @@ struct Keeper<'a> {
     not_before_ms: BTreeMap<u32, u64>,
     member: Option<Arc<dyn Roster>>,
     failures: Failures,
+    /// What operators ask for at this server.
+    drains: mpsc::Receiver<DrainRequest>,
+    drained: Drained,
+    failovers: Failovers,
 }
 
 impl Keeper<'_> {
@@ -207,10 +220,7 @@ impl Keeper<'_> {
             }
             is_first = false;
             self.member = Some(Arc::clone(&joined));
-            if self.failures.why().is_some() {
-                let joined = Arc::clone(&joined);
-                let _ = spawn_blocking(move || joined.drain()).await;
-            }
+            self.resume_drains(&joined).await;
             match self.follow(&joined, signals).await {
                 Ended::Stopped => return Ok(()),
                 Ended::Gone => {
@@ -224,6 +234,24 @@ impl Keeper<'_> {
                 }
                 Ended::Again => self.leave().await,
             }
+        }
+    }
+
+    /// A server that was drained, or cannot open shards, joins as such.
+    async fn resume_drains(&mut self, joined: &Arc<dyn Roster>) {
+        if self.drained.is_wished() {
+            let joined = Arc::clone(joined);
+            let set = move || joined.set_drained(joined.id(), true);
+            if !matches!(spawn_blocking(set).await, Ok(Ok(DrainOutcome::Recorded))) {
+                let why = "it has joined again, and the log does not answer";
+                self.note(Level::Warn, "server.undrained", None, why);
+                self.drained = Drained::default();
+            }
+            self.drained.recorded(now_ms());
+        }
+        if self.failures.why().is_some() {
+            let joined = Arc::clone(joined);
+            let _ = spawn_blocking(move || joined.announce_leaving()).await;
         }
     }
 
@@ -258,15 +286,20 @@ impl Keeper<'_> {
         let mut views = member.view();
         let mut routed_at_ms = None;
         let mut jobs = JoinSet::new();
-        let mut drained_by_ms = None;
+        let mut left_by_ms = None;
         let mut troubles = Troubles::default();
         loop {
             let view = Arc::clone(&views.borrow_and_update());
             for (level, what, why) in troubles.see(&view) {
                 self.note(level, what, None, &why);
             }
+            self.failovers.see(&view);
+            if let Some(is_drained) = self.drained.see(&view) {
+                let what = if is_drained { "server.drained" } else { "server.undrained" };
+                self.note(Level::Info, what, None, "");
+            }
             if routed_at_ms.replace(view.looked_at_ms) != Some(view.looked_at_ms) {
-                self.publish(&view, member, drained_by_ms.is_some());
+                self.publish(&view, member, left_by_ms.is_some());
                 if !view.is_gone {
                     self.handle.metrics().heartbeats.record(view.heartbeat);
                 }
@@ -275,15 +308,15 @@ impl Keeper<'_> {
                 jobs.shutdown().await;
                 return Ended::Gone;
             }
-            if self.failures.why().is_none() {
+            if self.failures.why().is_none() && !self.drained.is_too_old(&view) {
                 self.give_lost(&mut jobs);
                 self.act(member, &view, &mut jobs);
             }
-            if drained_by_ms.is_none() && self.begins_or_ends_rest(&view) {
+            if left_by_ms.is_none() && self.begins_or_ends_rest(&view) {
                 jobs.shutdown().await;
                 return Ended::Again;
             }
-            if drained_by_ms.is_some_and(|deadline| self.is_drained(&view, deadline)) {
+            if left_by_ms.is_some_and(|deadline| self.may_leave(&view, deadline)) {
                 jobs.shutdown().await;
                 return Ended::Stopped;
             }
@@ -294,12 +327,13 @@ impl Keeper<'_> {
                 Some(done) = jobs.join_next() => if let Ok(done) = done {
                     self.finish(done);
                 },
-                () = signals.received(), if drained_by_ms.is_none() => {
-                    drained_by_ms = Some(now_ms() + DRAIN_MS_MAX);
+                () = signals.received(), if left_by_ms.is_none() => {
+                    left_by_ms = Some(now_ms() + LEAVING_MS_MAX);
                     self.publish(&view, member, true);
                     let member = Arc::clone(member);
-                    let _ = spawn_blocking(move || member.drain()).await;
+                    let _ = spawn_blocking(move || member.announce_leaving()).await;
                 }
+                Some(asked) = self.drains.recv() => record(member, asked),
                 () = tokio::time::sleep(LOOK_EVERY) => {}
             }
         }
@@ -337,7 +371,7 @@ impl Keeper<'_> {
 
     /// Whether nobody needs this server any more. Until others own its shards, requests that arrive
     /// here would be refused, which other servers answer.
-    fn is_drained(&self, view: &View, deadline_ms: u64) -> bool {
+    fn may_leave(&self, view: &View, deadline_ms: u64) -> bool {
         let is_taken = |shard: &ShardRow| shard.owner.as_ref().is_some_and(|it| *it != view.me);
         let is_empty = self.held.is_empty() && self.busy.is_empty();
         let is_handed_over = is_empty && view.shards.iter().all(is_taken);
@@ -447,6 +481,9 @@ impl Keeper<'_> {
                     self.failures.opened(shard);
                     self.handle.metrics().taken.add(1);
                     self.handle.metrics().take_times.record(took);
+                    if let Some(lasted) = self.failovers.served(shard, now_ms()) {
+                        self.handle.metrics().failovers.record(lasted);
+                    }
                     self.note(Level::Info, "shard.taken", Some(shard), "");
                     self.held.insert(shard, held);
                 }
@@ -495,6 +532,23 @@ impl Keeper<'_> {
             let _ = spawn_blocking(move || member.leave()).await;
         }
     }
+}
+
+/// Records in the log what an operator asks for. Nothing waits for it but the operator.
+fn record(member: &Arc<dyn Roster>, asked: DrainRequest) {
+    if !asked.is_awaited() {
+        return;
+    }
+    let member = Arc::clone(member);
+    drop(spawn_blocking(move || {
+        let recorded = match member.set_drained(&asked.server, asked.is_drained) {
+            Ok(DrainOutcome::Recorded) => Recorded::Done,
+            Ok(DrainOutcome::Unknown) => Recorded::Unknown,
+            Ok(DrainOutcome::Leaving) => Recorded::Leaving,
+            Err(_) => Recorded::Away,
+        };
+        asked.answer(recorded);
+    }));
 }
 
 /// Ends the service of a shard, then gives it back: giving needs the network.

@@ -3,9 +3,9 @@
 use baton_cluster::View;
 use baton_server::{Routes, ServerStatus};
 
-/// Whether other servers can take shards.
+/// Whether other servers can take shards. Drained ones do if no other does.
 pub(super) fn has_others(view: &View) -> bool {
-    view.servers.iter().any(|it| it.id != view.me && !it.is_draining)
+    view.servers.iter().any(|it| it.id != view.me && !it.is_leaving)
 }
 
 fn shards_of(view: &View, server: &str) -> Vec<u32> {
