@@ -216,7 +216,8 @@ described! {
         "format": "date-time",
     });
     At, "At" => json_schema!({
-        "description": "A point in history: a revision, or a time (RFC 3339). A time selects the last revision up to then, unless the field says otherwise.",
+        "description": "A point in history: a revision, or a time (RFC 3339). A time selects \
+            the last revision up to then, unless the field says otherwise.",
         "oneOf": [
             { "type": "integer", "minimum": 0 },
             { "type": "string", "format": "date-time" },
