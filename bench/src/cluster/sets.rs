@@ -6,11 +6,11 @@ use std::time::Duration;
 use super::Turn;
 use super::group::{Group, Owners};
 use crate::Outcome;
+use crate::peers::baton;
 use crate::peers::driver::{self, Answers, Opened, Requests};
 use crate::peers::http::Http;
 use crate::peers::processes::Server;
 use crate::peers::requests::KEYS;
-use crate::peers::{baton, websocket};
 use crate::resources::Usage;
 use crate::samples::{key, value};
 
@@ -72,7 +72,7 @@ impl Sets {
         let request = |number: usize| {
             let (name, key, value) = (workspace(number % workspaces), key(number), value(number));
             match transport {
-                Transport::WebSocket => frame(number, &name, &key, &value),
+                Transport::WebSocket => baton::set_in(&name, number),
                 Transport::Http => put(&name, &key, &value),
             }
         };
@@ -156,16 +156,6 @@ impl Sets {
         };
         chosen.into_iter().enumerate().map(open).collect()
     }
-}
-
-fn frame(id: usize, workspace: &str, key: &str, value: &str) -> Vec<u8> {
-    let text = format!(
-        r#"{{"id":{id},"workspace":"{workspace}","agent":"ada","command":"state.set",{}}}"#,
-        format_args!(r#""namespace":"shared","key":"{key}","value":{value}"#),
-    );
-    let mut out = Vec::new();
-    websocket::text(text.as_bytes(), &mut out);
-    out
 }
 
 fn put(workspace: &str, key: &str, value: &str) -> Vec<u8> {

@@ -11,6 +11,9 @@
 //! | a watcher | one connection that watches every entry, and takes the events |
 //! | an entry that expires | one other entry of the namespace has a time to live |
 //! | idempotency keys | every request has its own |
+//! | shards | the folder is divided; every connection has a workspace: see `shards` |
+
+mod shards;
 
 use std::fs;
 use std::net::TcpStream;
@@ -70,6 +73,7 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
         let name = format!("set, 64 x 16, {name}");
         report.add(line(&name, "bare", with, &turns[0]).target(Target::AtLeast(*least)));
     }
+    shards::run(&program, options, &mut report)?;
     say(&report.summary());
     if let Some(path) = &options.json {
         report.write_json(path)?;

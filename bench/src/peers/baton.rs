@@ -151,13 +151,23 @@ fn cycles(
 
 /// A WebSocket to the server.
 pub(crate) fn connect(port: u16) -> Outcome<TcpStream> {
-    connect_as(port, None)
+    connect_with(port, None)
 }
 
 /// A WebSocket to the server, with a token.
 pub(crate) fn connect_as(port: u16, token: Option<&str>) -> Outcome<TcpStream> {
+    let bearer = token.map(|token| format!("Bearer {token}"));
+    connect_with(port, bearer.as_deref().map(|bearer| ("Authorization", bearer)))
+}
+
+/// A WebSocket to the server, which will be used for a workspace.
+pub(crate) fn connect_for(port: u16, workspace: &str) -> Outcome<TcpStream> {
+    connect_with(port, Some(("Baton-Workspace", workspace)))
+}
+
+fn connect_with(port: u16, header: Option<(&str, &str)>) -> Outcome<TcpStream> {
     let mut stream = driver::connect(port)?;
-    websocket::upgrade(&mut stream, port, PATH, PROTOCOL, token)?;
+    websocket::upgrade(&mut stream, port, PATH, PROTOCOL, header)?;
     Ok(stream)
 }
 
@@ -167,6 +177,15 @@ pub(crate) fn watch(server: &Server, subject: &str) -> Outcome<TcpStream> {
     let request = format!(r#"{{"id":1,{HEAD}:"watch","pattern":"{subject}"}}"#);
     driver::ask(&mut stream, &frame(&request), &mut Json, 1)?;
     Ok(stream)
+}
+
+/// Writes the key of this number in a workspace.
+pub(crate) fn set_in(workspace: &str, number: usize) -> Vec<u8> {
+    let (key, value) = (key(number), value(number));
+    frame(&format!(
+        r#"{{"id":{number},"workspace":"{workspace}","agent":"ada","command":"state.set",{}}}"#,
+        format_args!(r#""namespace":"shared","key":"{key}","value":{value}"#)
+    ))
 }
 
 /// A request with this id that writes a value to a key.

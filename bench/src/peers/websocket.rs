@@ -40,20 +40,19 @@ pub(crate) struct Frame<'a> {
     pub(crate) bytes: usize,
 }
 
-/// Turns a connection into a WebSocket.
+/// Turns a connection into a WebSocket, with one more header or none.
 pub(crate) fn upgrade(
     stream: &mut TcpStream,
     port: u16,
     path: &str,
     protocol: &str,
-    token: Option<&str>,
+    header: Option<(&str, &str)>,
 ) -> Outcome<()> {
-    let authorization =
-        token.map_or_else(String::new, |token| format!("Authorization: Bearer {token}\r\n"));
+    let header = header.map_or_else(String::new, |(name, value)| format!("{name}: {value}\r\n"));
     let request = format!(
         "GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: Upgrade\r\n\
          Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {KEY}\r\n\
-         Sec-WebSocket-Protocol: {protocol}\r\n{authorization}\r\n"
+         Sec-WebSocket-Protocol: {protocol}\r\n{header}\r\n"
     );
     stream.write_all(request.as_bytes())?;
     let mut head = Vec::new();

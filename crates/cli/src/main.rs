@@ -20,6 +20,7 @@ mod atomic_file;
 mod commands;
 mod completion;
 mod context;
+mod data_folder;
 #[cfg(test)]
 mod examples;
 mod failure;

@@ -20,6 +20,7 @@
 //! | `locks` | `baton lock run` |
 //! | `mcp` | the Model Context Protocol, by a client over stdio and HTTP |
 //! | `mcp_frames` | the same frame by frame, with bad input |
+//! | `shards` | a data folder that is divided among several engines |
 //! | `tasks` | `baton task work` |
 //! | `surviving` | a watch survives `kill -9` of the server without gaps or duplicates |
 //! | `tokens` | access tokens and JWTs |
@@ -48,6 +49,7 @@ mod refusals;
 mod secure;
 mod serving;
 mod settings;
+mod shards;
 mod stories;
 mod surviving;
 mod tasks;

@@ -117,13 +117,23 @@ impl Options {
     #[must_use]
     pub fn for_shard(self, shards: u32) -> Self {
         let options = self.for_database();
-        let shards = shards.max(1);
-        let log_bytes = 4 * DATABASE_LOG_BYTES_MAX / u64::from(shards);
-        let log_bytes = log_bytes.max(SHARD_LOG_BYTES_MIN);
+        let log_bytes = 4 * DATABASE_LOG_BYTES_MAX / u64::from(shards.max(1));
+        options.divided_by(shards, log_bytes)
+    }
+
+    /// The same for one of several shards of a folder.
+    #[must_use]
+    pub fn for_shard_of_folder(self, shards: u32) -> Self {
+        let log_bytes = self.log_bytes_max / u64::from(shards.max(1));
+        self.divided_by(shards, log_bytes)
+    }
+
+    fn divided_by(self, shards: u32, log_bytes: u64) -> Self {
+        let residents = self.residents_max / shards.max(1) as usize;
         Self {
-            log_bytes_max: options.log_bytes_max.min(log_bytes),
-            residents_max: (options.residents_max / shards as usize).max(SHARD_RESIDENTS_MIN),
-            ..options
+            log_bytes_max: self.log_bytes_max.min(log_bytes.max(SHARD_LOG_BYTES_MIN)),
+            residents_max: residents.max(SHARD_RESIDENTS_MIN),
+            ..self
         }
     }
 }

@@ -400,3 +400,50 @@ async fn the_log_is_not_shortened_during_a_backup_and_is_again_after_it() {
     origin.compact(&ada).await.unwrap();
     assert_eq!(log.start(), log.tail());
 }
+
+#[tokio::test]
+async fn a_backup_is_restored_to_shards_and_taken_from_them() {
+    let (there, again) = (folder(), folder());
+    let (origin, ..) = in_memory();
+    lived_in(&origin).await;
+    let bytes = backed_up(&origin).await;
+    let whole = backup::verify(&bytes[..]).unwrap();
+    let divided = there.path().join("data");
+    // The shard of a workspace, as a server would choose it.
+    let shard_of = |name: &baton::core::WorkspaceName| name.as_str().len() % 3;
+    let summary = backup::restore_to_shards(&bytes[..], &divided, 3, shard_of).unwrap();
+    assert_eq!(summary.workspaces, whole.workspaces);
+    assert_eq!(baton::open(&divided).await.unwrap_err().code(), "log.divided");
+    let one = backup::of_folder(&divided, Box::new(Kept::default())).unwrap_err();
+    assert_eq!(one.code(), "log.divided");
+    let kept = Kept::default();
+    let home = |shards: u32| u32::try_from(CLOSED.len()).unwrap() % shards;
+    let summary = backup::of_shards(&divided, home, Box::new(kept.clone())).unwrap();
+    assert_eq!(summary.workspaces, whole.workspaces);
+    let back = again.path().join("data");
+    assert_eq!(restored(&kept.bytes(), &back).unwrap().workspaces, whole.workspaces);
+    let found = open(&back).await;
+    for name in WORKSPACES {
+        let (was, is) = (named(&origin, name), named(&found, name));
+        let was = everything(&was, None, 100).await.unwrap();
+        assert_eq!(was, everything(&is, None, 100).await.unwrap(), "{name}");
+    }
+    let full = backup::of_shards(&divided, home, Box::new(&mut [][..])).unwrap_err();
+    assert_eq!(full.code(), "engine.storage");
+}
+
+#[tokio::test]
+async fn a_backup_of_a_damaged_shard_names_the_damage() {
+    let (origin, ..) = in_memory();
+    lived_in(&origin).await;
+    let (bytes, there) = (backed_up(&origin).await, folder());
+    let divided = there.path().join("data");
+    let shard_of = |name: &baton::core::WorkspaceName| usize::from(name.as_str() == "research");
+    backup::restore_to_shards(&bytes[..], &divided, 2, shard_of).unwrap();
+    let segment = divided.join("shard-1/log/00000000000000000000.segment");
+    let mut content = std::fs::read(&segment).unwrap();
+    content[4096 + 2000] ^= 1;
+    std::fs::write(&segment, content).unwrap();
+    let refused = backup::of_shards(&divided, |_| 0, Box::new(Kept::default())).unwrap_err();
+    assert_eq!(refused.code(), "log.corrupt");
+}

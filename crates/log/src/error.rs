@@ -308,6 +308,43 @@ refusals! {
             remedy: "Do what the detail says: change the setting, restore the data, or name \
                 another schema or prefix.",
         }
+        /// The folder is divided into shards, which only a server opens.
+        #[error("`{}` is divided into {shards} shards", folder.display())]
+        Divided {
+            /// The folder.
+            folder: PathBuf,
+            /// How many shards it has.
+            shards: u32,
+        } => {
+            code: "log.divided",
+            hint: "start `baton serve` with this folder, and connect to it",
+            cause: "It was created by `baton serve --shards` or `baton restore --shards`. One \
+                engine cannot open several shards.",
+            remedy: "Start a server with this folder, and connect to it. To use the data without a \
+                server, take a backup, and restore it to a folder without `--shards`.",
+        }
+        /// The number of shards of a folder cannot be changed.
+        #[error(
+            "`{}` was created with {has} shard{}, which cannot be changed to {wanted}",
+            folder.display(),
+            if *has == 1 { "" } else { "s" }
+        )]
+        ShardCount {
+            /// The folder.
+            folder: PathBuf,
+            /// How many shards it has.
+            has: u32,
+            /// How many were asked for.
+            wanted: u32,
+        } => {
+            code: "log.shard_count",
+            hint: "take a backup with `baton backup --data`, and restore it to another folder with \
+                `baton restore --shards`",
+            cause: "Which shard a workspace is in depends on the number of shards. Nothing was \
+                changed.",
+            remedy: "Omit `--shards`. To change the number, stop the server, run `baton backup \
+                --data FOLDER --to FILE`, then `baton restore FILE --data NEW --shards COUNT`.",
+        }
         /// The key that encrypts the values of secrets cannot be used.
         #[error("the key for secrets cannot be used: {reason}")]
         SecretsKey {

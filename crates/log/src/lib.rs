@@ -49,6 +49,9 @@ mod refusals;
 pub use blob_name::{check as check_blob_name, check_prefix as check_blob_prefix};
 pub use contract::{Blob, BlobWriter, Log, Position, RECORD_BYTES_MAX, Record};
 pub use error::{AppendError, BlobError, OpenError, ReadError, TruncateError};
-pub use file::{Damage, FileLog, Options, Prepare, Report, SyncMethod, repair, verify, visit};
+pub use file::{
+    Damage, FileLog, Options, Prepare, Report, ShardsLock, SyncMethod, open_shards, repair,
+    shard_folders, verify, visit,
+};
 pub use memory::{MemoryBlob, MemoryLog};
 pub use refusals::Refusal;

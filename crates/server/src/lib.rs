@@ -1,5 +1,6 @@
 //! Baton's server: HTTP, live watches for browsers and scripts, and a WebSocket for high
-//! throughput. One port, one thread, one engine.
+//! throughput. One port, one thread, one engine; or an engine with a thread for each shard of a
+//! folder.
 //!
 //! ```text
 //!   listener ── accept, count, TLS ────▶ guard ── Host, Origin ──▶ router
@@ -13,9 +14,9 @@
 //!                            └───────────────▶ baton (the engine)
 //! ```
 //!
-//! One thread owns the sockets and drives the engine: it reads everything that is ready, decides
-//! it, and when nothing else is ready, writes the group. Small groups are written directly, larger
-//! ones by the engine's sync thread while reading continues.
+//! One thread owns the sockets of an engine and drives it: it reads everything that is ready,
+//! decides it, and when nothing else is ready, writes the group. Small groups are written directly,
+//! larger ones by the engine's sync thread while reading continues.
 //!
 //! Invariants:
 //!

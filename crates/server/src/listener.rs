@@ -77,6 +77,19 @@ baton_core::refusals! {
                 privileges.",
             remedy: "Stop the other program, or choose another port with `--listen`.",
         }
+        /// The threads of the engines cannot be started.
+        #[error("the serving threads cannot be started: {reason}")]
+        Threads {
+            /// The system's error.
+            reason: std::io::Error,
+        } => {
+            code: "server.threads",
+            kind: Unavailable,
+            hint: "raise the limits on threads and open files",
+            cause: "The system allows no more threads or open files. Each shard of a folder has a \
+                thread.",
+            remedy: "Raise the limits of the process or its service, for example `TasksMax`.",
+        }
         /// The tokens cannot be read.
         #[error("the tokens cannot be read: {reason}")]
         Tokens {
@@ -155,9 +168,7 @@ pub(crate) async fn run_engine(
     let peers = crate::peers::run(Arc::clone(shared));
     #[cfg(not(feature = "a2a"))]
     let peers = std::future::pending::<()>();
-    // The connections of a cluster are not bound to one engine, and send for themselves.
-    let count = if shared.place.is_some() { 0 } else { Writers::default_count() };
-    let _pool = shared.writers.spawn(count);
+    let _pool = shared.writers.spawn(Writers::default_count(shared.engines));
     let spawn_writers = spawn_writers(shared);
     let mut scheduling = pin!(shared.fairness.run(&shared.baton));
     tokio::select! {
@@ -280,14 +291,14 @@ pub(crate) async fn listen(settings: &Settings) -> Result<(TcpListener, SocketAd
 }
 
 /// Returns when no connection has been open for as long as the settings allow.
-async fn idle(shared: &Shared, slots: &Slots) {
-    let Some(idle_max) = shared.settings.idle_max else { return std::future::pending().await };
+pub(crate) async fn idle(doors: &Doors, slots: &Slots) {
+    let Some(idle_max) = doors.settings.idle_max else { return std::future::pending().await };
     let mut since = Instant::now();
     let mut begun_before = 0;
     loop {
         tokio::time::sleep((idle_max / 4).min(LOOK_EVERY)).await;
         // The total number of connections reveals those that came and went between two checks.
-        let begun = shared.begun.load(Ordering::Relaxed);
+        let begun = doors.begun.load(Ordering::Relaxed);
         let has_some = slots.free.available_permits() < slots.max as usize;
         if has_some || begun != begun_before {
             (since, begun_before) = (Instant::now(), begun);

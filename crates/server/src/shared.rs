@@ -54,6 +54,10 @@ pub(crate) struct Shared {
     doors: Arc<Doors>,
     /// The part of the workspaces that the engine has; none if it has all.
     pub(crate) place: Option<Place>,
+    /// The engines that divide the processors among themselves, each with the connections that use
+    /// it. None if connections are not bound to an engine, as in a cluster: they send for
+    /// themselves.
+    pub(crate) engines: u32,
     /// Divides the serving thread among workspaces.
     pub(crate) fairness: Fairness,
     /// Threads that write to sockets.
@@ -106,15 +110,21 @@ impl Shared {
     }
 
     pub(crate) fn new(baton: Baton, settings: Settings) -> Arc<Self> {
-        Self::of(baton, &Doors::new(settings), None)
+        Self::of(baton, &Doors::new(settings), None, 1)
     }
 
     /// One of several engines.
-    pub(crate) fn of(baton: Baton, doors: &Arc<Doors>, place: Option<Place>) -> Arc<Self> {
+    pub(crate) fn of(
+        baton: Baton,
+        doors: &Arc<Doors>,
+        place: Option<Place>,
+        engines: u32,
+    ) -> Arc<Self> {
         Arc::new(Self {
             baton,
             doors: Arc::clone(doors),
             place,
+            engines,
             fairness: Fairness::default(),
             writers: Arc::default(),
             closing: Signal::default(),

@@ -103,10 +103,12 @@ impl Writers {
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The useful number of writers: one for each processor except the serving one.
-    pub(crate) fn default_count() -> usize {
+    /// The useful number of writers for one of so many engines with connections of their own: one
+    /// for each processor except the serving ones. None without such connections.
+    pub(crate) fn default_count(engines: u32) -> usize {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        processors.saturating_sub(1).min(WRITERS_MAX)
+        let share = processors.checked_div(engines as usize).unwrap_or(0);
+        share.saturating_sub(1).min(WRITERS_MAX)
     }
 
     /// Starts this many threads.

@@ -27,6 +27,7 @@
 //! | `slow_peers`    | are peers disconnected that are too slow, read nothing, or vanish?      |
 //! | `limits`        | is there a limit to what one caller, and all of them, may use?          |
 //! | `cluster`       | do servers that share the data answer as one?                          |
+//! | `shards`        | do the engines of one server answer as one, each on its thread?         |
 //! | `joining`       | and before they know of each other?                                     |
 //! | `drained`       | can an operator empty one of them?                                      |
 //! | `unreachable`   | and if one cannot be reached, or another program is at its address?     |
@@ -80,6 +81,7 @@ mod quotas;
 mod resources;
 mod secure;
 mod server_log;
+mod shards;
 mod shutdown;
 mod slow_peers;
 mod unreachable;

@@ -6,7 +6,11 @@ use std::path::{Path, PathBuf};
 
 use baton::backup::{self, Summary};
 use baton::clock::{Clock, SystemClock};
+use baton::error::Error;
 use baton_client::Options;
+use baton_core::WorkspaceName;
+use baton_log::shard_folders;
+use baton_server::{HOME, shard_of};
 use clap::Args;
 
 use crate::atomic_file::{AtomicFile, unreadable};
@@ -32,6 +36,7 @@ serve requests meanwhile. If it requires tokens, you need an unrestricted admin 
 const RESTORE_HELP: &str = "\
 Examples:
   baton restore today.backup --data ./restored     restore, then run: baton serve --data …
+  baton restore today.backup --data ./restored --shards 4    divide the new folder into shards
   baton restore today.backup --log postgres://baton@db/fleet --shards 16    restore to PostgreSQL
   baton restore today.backup --check               verify the file without restoring it
 
@@ -66,12 +71,8 @@ pub(crate) struct Restore {
         arg(long, value_name = "URL", conflicts_with = "data")
     )]
     log: Option<String>,
-    /// Number of shards of the schema or the streams that are created [default: 1]
-    #[cfg_attr(not(any(feature = "nats", feature = "postgres")), arg(skip))]
-    #[cfg_attr(
-        any(feature = "nats", feature = "postgres"),
-        arg(long, value_name = "COUNT", requires = "log")
-    )]
+    /// Number of shards of the folder, the schema or the streams that are created [default: 1]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=256))]
     shards: Option<u32>,
     /// Encrypt the secrets of the backup with the key in this file; required if it has some
     #[cfg_attr(not(any(feature = "nats", feature = "postgres")), arg(skip))]
@@ -81,7 +82,7 @@ pub(crate) struct Restore {
     )]
     secrets_key_file: Option<String>,
     /// Verify the backup and show what it contains
-    #[arg(long, conflicts_with_all = ["data", "log"])]
+    #[arg(long, conflicts_with_all = ["data", "log", "shards"])]
     check: bool,
 }
 
@@ -102,7 +103,14 @@ impl Backup {
                 return Err(Fault::Usage { reason: reason.to_owned() }.into());
             }
             Some(folder) => {
-                backup::of_folder(&folder, Box::new(file))?;
+                let is_divided = shard_folders(&folder).map_err(Error::from)?.is_some();
+                let home = |shards| shard_of(HOME, shards);
+                let file = Box::new(file);
+                if is_divided {
+                    backup::of_shards(&folder, home, file)?;
+                } else {
+                    backup::of_folder(&folder, file)?;
+                }
             }
         }
         let verify = |file| backup::verify(output.reading("verifying", file));
@@ -124,7 +132,14 @@ impl Restore {
                 said(output, &summary, "verified")
             }
             Some(folder) => {
-                let summary = backup::restore_to(output.reading("restoring", file), &folder)?;
+                let input = output.reading("restoring", file);
+                let summary = match self.shards.filter(|shards| *shards > 1) {
+                    None => backup::restore_to(input, &folder)?,
+                    Some(shards) => {
+                        let of = |name: &WorkspaceName| shard_of(name.as_str(), shards) as usize;
+                        backup::restore_to_shards(input, &folder, shards, of)?
+                    }
+                };
                 said(output, &summary, &format!("restored to {}", next_step(&folder)))
             }
         }
@@ -140,13 +155,10 @@ fn restore_to_database(
     context: &Context,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    use baton::error::Error;
     use std::io::Seek;
     use std::sync::Arc;
 
     use baton_cluster::{EncryptedSecrets, SecretsKey, Shards, begin_restore, open_shards};
-    use baton_core::WorkspaceName;
-    use baton_server::shard_of;
 
     use crate::settings::keys;
 

@@ -1,7 +1,7 @@
 //! `baton log`: offline access to a data folder.
 
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use baton::codec;
@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use crate::data_folder::{DataLog, logs};
 use crate::failure::{Failure, Fault};
 use crate::output::{Output, plain};
 use crate::settings::is_database;
@@ -24,6 +25,8 @@ Examples:
 
 Stop the server first: these commands need exclusive access to the folder. The log contains recent
 changes; older history is in archive files beside it, which `baton state history` reads.";
+
+const COLUMNS: [&str; 6] = ["shard", "segments", "records", "start", "tail", "damage"];
 
 /// Verify, repair and dump a data folder offline
 #[derive(Args)]
@@ -69,28 +72,64 @@ impl Log {
                 files: see pg_amcheck";
             return Err(Fault::Usage { reason: reason.to_owned() }.into());
         }
+        let logs = logs(folder)?;
         match self.verb {
             Verb::Verify => {
-                let report = baton_log::verify(folder)?;
-                show_report(&report, output)?;
-                refuse_damage(report.damage)
+                let reports = reports(&logs, baton_log::verify)?;
+                show_reports(&reports, output)?;
+                reports.into_iter().try_for_each(|(_, report)| refuse_damage(report.damage))
             }
             Verb::Repair { yes: false } => {
-                let what = match baton_log::verify(folder)?.damage {
-                    None => return output.said(&json!({"damage": null}), "the log is not damaged"),
-                    Some(damage) => format!(
-                        "truncating `{}` at byte {} discards {} valid records after it",
-                        damage.file.display(),
-                        damage.offset,
-                        damage.records_after
-                    ),
-                };
-                Err(Fault::Unconfirmed { what }.into())
+                let reports = reports(&logs, baton_log::verify)?;
+                let damage: Vec<_> =
+                    reports.iter().filter_map(|(_, report)| report.damage.as_ref()).collect();
+                if damage.is_empty() {
+                    return output.said(&json!({"damage": null}), "the log is not damaged");
+                }
+                let what: Vec<_> = damage.into_iter().map(discarded).collect();
+                Err(Fault::Unconfirmed { what: what.join("; ") }.into())
             }
-            Verb::Repair { yes: true } => show_report(&baton_log::repair(folder)?, output),
-            Verb::Dump { only } => dump(folder, only.as_deref(), output),
+            Verb::Repair { yes: true } => show_reports(&reports(&logs, baton_log::repair)?, output),
+            Verb::Dump { only } => {
+                logs.iter().try_for_each(|log| dump(log, only.as_deref(), output))
+            }
         }
     }
+}
+
+fn discarded(damage: &Damage) -> String {
+    format!(
+        "truncating `{}` at byte {} discards {} valid records after it",
+        damage.file.display(),
+        damage.offset,
+        damage.records_after
+    )
+}
+
+/// A report, and the shard that it is about if there are several.
+type ShardReport = (Option<u32>, Report);
+
+fn reports(
+    logs: &[DataLog],
+    of: impl Fn(PathBuf) -> Result<Report, OpenError>,
+) -> Result<Vec<ShardReport>, OpenError> {
+    logs.iter().map(|log| Ok((log.shard, of(log.folder.clone())?))).collect()
+}
+
+/// Prints the only report, or a table of those of all shards.
+fn show_reports(reports: &[ShardReport], output: &mut Output) -> Result<(), Failure> {
+    if let [(None, report)] = reports {
+        return show_report(report, output);
+    }
+    let rows: Vec<Value> = reports
+        .iter()
+        .map(|(shard, report)| {
+            let mut row = described(report);
+            row["shard"] = json!(shard);
+            row
+        })
+        .collect();
+    output.many("shards", &rows, &COLUMNS)
 }
 
 /// Prints a report; for people, without what there is none of, and with the absence of damage in
@@ -130,10 +169,10 @@ fn refuse_damage(damage: Option<Damage>) -> Result<(), Failure> {
     }
 }
 
-fn dump(folder: &Path, only: Option<&str>, output: &mut Output) -> Result<(), Failure> {
+fn dump(log: &DataLog, only: Option<&str>, output: &mut Output) -> Result<(), Failure> {
     let mut result = Ok(());
-    let report = baton_log::visit(folder, |record| {
-        result = show(record, only, output);
+    let report = baton_log::visit(&log.folder, |record| {
+        result = show(log.shard, record, only, output);
         if result.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     })?;
     result?;
@@ -141,7 +180,12 @@ fn dump(folder: &Path, only: Option<&str>, output: &mut Output) -> Result<(), Fa
 }
 
 /// Prints the events of the batches in a record.
-fn show(record: &Record, only: Option<&str>, output: &mut Output) -> Result<(), Failure> {
+fn show(
+    shard: Option<u32>,
+    record: &Record,
+    only: Option<&str>,
+    output: &mut Output,
+) -> Result<(), Failure> {
     let position = record.position;
     for found in codec::outlines(&record.body) {
         let (offset, outline) = found.map_err(baton::error::Error::from)?;
@@ -155,7 +199,7 @@ fn show(record: &Record, only: Option<&str>, output: &mut Output) -> Result<(), 
         for index in 0..batch.events.len() {
             let notice = Notice::new(Arc::clone(&batch), index);
             output.next(
-                &Kept { position: position.0, workspace, event: event(&notice) },
+                &Kept { shard, position: position.0, workspace, event: event(&notice) },
                 |_| {
                     let (revision, time, agent) =
                         (notice.revision(), notice.time(), notice.agent());
@@ -172,6 +216,8 @@ fn show(record: &Record, only: Option<&str>, output: &mut Output) -> Result<(), 
 /// An event and its position in the log.
 #[derive(Serialize)]
 struct Kept<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shard: Option<u32>,
     position: u64,
     workspace: &'a str,
     event: Box<RawValue>,

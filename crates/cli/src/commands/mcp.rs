@@ -119,10 +119,10 @@ async fn opened(
             let workspace = baton.workspace(context.workspace_name())?;
             Ok((workspace.as_agent(context.agent())?, Some(baton)))
         }
-        Err(error) if error.code() == "log.in_use" => {
+        Err(error) if matches!(error.code(), "log.in_use" | "log.divided") => {
             let workspace = context.workplace().await.map_err(|_| Failure::from(error))?;
             let url = &context.settings().url;
-            output.note(&format!("{} is in use; connected to {url}", folder.display()));
+            output.note(&format!("{} is used by a server; connected to {url}", folder.display()));
             Ok((workspace, None))
         }
         Err(error) => Err(Error::into(error)),

@@ -38,6 +38,7 @@ mod drained;
 mod failovers;
 #[cfg(any(feature = "nats", feature = "postgres"))]
 mod failures;
+mod folder_shards;
 #[cfg(any(feature = "nats", feature = "postgres"))]
 mod seen;
 mod service_manager;
@@ -45,6 +46,7 @@ mod service_manager;
 mod troubles;
 
 use announcer::Announcer;
+use folder_shards::FolderShards;
 
 /// Addresses that are reserved for documents, so they are beyond every own network.
 const ELSEWHERE_V4: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
@@ -56,6 +58,7 @@ const AFTER_HELP: &str = "\
 Examples:
   baton serve                                    data in ./.baton, listening on 127.0.0.1:4747
   baton serve --data /var/lib/baton              use another data folder
+  baton serve --data /var/lib/baton --shards 4   divide a new folder among four threads
   baton serve --log postgres://baton@db/fleet    data in PostgreSQL; several servers share them
   baton serve --log nats://a,b,c                 the same in NATS JetStream, if it was built in
   baton serve --log postgres://baton@db/fleet --secrets-key-file key
@@ -86,7 +89,7 @@ impl Serve {
     pub(crate) async fn run(self, context: &Context, output: &Output) -> Result<(), Failure> {
         let serving = ServerSettings::of(&self.options, &mut context.sources())?;
         allow_many_files();
-        let mut signals = StopSignals::listen()?;
+        let signals = StopSignals::listen()?;
         let tls = serving.identity()?;
         let jwt = serving.issuer()?;
         let webhooks = webhooks(&serving, context)?;
@@ -96,14 +99,11 @@ impl Serve {
         let otel = serving.otel()?;
         let reload = Reload::listen(tls.clone(), jwt.clone())?;
         let announcer = Announcer::of(&serving, output)?;
-        let is_secure = tls.is_some();
-        let demands = serving.tokens || jwt.is_some();
         serving.check_log()?;
         #[cfg(any(feature = "nats", feature = "postgres"))]
         let key = serving.secrets_key()?;
-        let baton = if serving.log.is_some() { None } else { Some(open(&serving).await?) };
+        let engines = if serving.log.is_some() { None } else { Some(open(&serving).await?) };
         let options = options(&serving);
-        let hosts = serving.hosts.clone();
         let settings = Settings {
             listen: serving.listen,
             tokens: serving.tokens,
@@ -121,7 +121,7 @@ impl Serve {
             otel,
             ..Settings::default()
         };
-        let Some(baton) = baton else {
+        let Some(engines) = engines else {
             let (log, advertise) = (serving.log.unwrap_or_default(), serving.advertise);
             let ca_file = context.settings().ca_file.as_deref();
             let place = Place {
@@ -134,22 +134,66 @@ impl Serve {
             };
             return serve_database(place, options, settings, &announcer, (signals, reload)).await;
         };
-        // Before the server listens, so that a server with tokens always has at least one.
-        let first = if serving.tokens { first_token(&baton).await? } else { None };
-        let server = Server::bind(baton.clone(), settings).await?;
-        if let Some(token) = first {
-            announcer.first_token(&token);
-        }
-        let scheme = if is_secure { "https" } else { "http" };
-        let url = format!("{scheme}://{}", reachable(server.address(), &hosts));
-        announcer.began(&baton.description(), &url, demands);
-        drop(baton);
         tokio::select! {
-            () = server.run(async move { signals.received().await }) => {}
+            ended = engines.serve(settings, &announcer, signals) => ended?,
             () = reload_on_hangup(reload, &announcer) => {}
         }
         announcer.ended();
         Ok(())
+    }
+}
+
+/// What has the data of a folder.
+enum Engines {
+    One(Baton),
+    Shards(FolderShards),
+}
+
+impl Engines {
+    /// Serves until a signal.
+    async fn serve(
+        self,
+        settings: Settings,
+        announcer: &Announcer,
+        mut signals: StopSignals,
+    ) -> Result<(), Failure> {
+        let baton = match self {
+            Self::One(baton) => baton,
+            Self::Shards(shards) => return shards.serve(settings, announcer, signals).await,
+        };
+        // Before the server listens, so that a server with tokens always has at least one.
+        let first = if settings.tokens { first_token(&baton).await? } else { None };
+        let scheme = Scheme::of(&settings);
+        let server = Server::bind(baton.clone(), settings).await?;
+        if let Some(token) = first {
+            announcer.first_token(&token);
+        }
+        let url = scheme.url(server.address());
+        announcer.began(&baton.description(), &url, scheme.demands_tokens);
+        drop(baton);
+        server.run(async move { signals.received().await }).await;
+        Ok(())
+    }
+}
+
+/// How clients reach a server.
+struct Scheme {
+    name: &'static str,
+    hosts: Vec<String>,
+    demands_tokens: bool,
+}
+
+impl Scheme {
+    fn of(settings: &Settings) -> Self {
+        Self {
+            name: if settings.tls.is_some() { "https" } else { "http" },
+            hosts: settings.hosts.clone(),
+            demands_tokens: settings.tokens || settings.jwt.is_some(),
+        }
+    }
+
+    fn url(&self, listen: SocketAddr) -> String {
+        format!("{}://{}", self.name, reachable(listen, &self.hosts))
     }
 }
 
@@ -220,14 +264,21 @@ fn options(serving: &ServerSettings) -> Options {
     }
 }
 
+async fn open(serving: &ServerSettings) -> Result<Engines, Failure> {
+    match FolderShards::open(serving, options(serving)).await? {
+        Some(shards) => Ok(Engines::Shards(shards)),
+        None => Ok(Engines::One(open_one(serving).await?)),
+    }
+}
+
 #[cfg(not(feature = "s3"))]
-async fn open(serving: &ServerSettings) -> Result<Baton, Failure> {
+async fn open_one(serving: &ServerSettings) -> Result<Baton, Failure> {
     Ok(baton::open_with(&serving.data, options(serving)).await?)
 }
 
 /// Checks the bucket first, so that a mistyped name fails at startup and not at the first upload.
 #[cfg(feature = "s3")]
-async fn open(serving: &ServerSettings) -> Result<Baton, Failure> {
+async fn open_one(serving: &ServerSettings) -> Result<Baton, Failure> {
     let options = options(serving);
     let Some(address) = &serving.artifacts else {
         return Ok(baton::open_with(&serving.data, options).await?);

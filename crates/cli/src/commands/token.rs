@@ -13,6 +13,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::context::Context;
+use crate::data_folder;
 use crate::failure::Failure;
 use crate::input::milliseconds;
 use crate::output::Output;
@@ -142,7 +143,10 @@ struct Listed {
 impl Token {
     pub(crate) async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
         let store = match &self.data {
-            Some(folder) => TokenStore::Data(Tokens::of(&baton::open(folder).await?)?),
+            Some(folder) => {
+                let home = data_folder::home(folder).map_err(baton::error::Error::from)?;
+                TokenStore::Data(Tokens::of(&baton::open(home).await?)?)
+            }
             None => TokenStore::Server(context),
         };
         match self.verb {

@@ -40,8 +40,8 @@ pub(crate) struct ServerOptions {
     /// listens on]
     #[arg(long, value_name = "URL")]
     pub(crate) advertise: Option<String>,
-    /// Shards of a new database schema, to be divided among servers; cannot be changed later
-    /// [default: 16]
+    /// Shards of a new data folder, each with a thread of its own, or of a new database schema, to
+    /// be divided among servers; cannot be changed later [default: 1 for a folder, 16 for a schema]
     #[arg(long, value_name = "COUNT")]
     pub(crate) shards: Option<String>,
     /// Encrypt secrets in the database with the key in this file: 64 hexadecimal digits, the same
@@ -121,17 +121,10 @@ pub(crate) struct ServerSettings {
     /// The address of the database that has the data, if it is not the folder.
     pub(crate) log: Option<String>,
     pub(crate) advertise: Option<String>,
-    #[cfg_attr(
-        not(any(feature = "nats", feature = "postgres")),
-        expect(dead_code, reason = "used only with a database")
-    )]
+    /// The shards of a new folder or database.
     pub(crate) shards: Option<u32>,
     /// The file with the key for secrets in the database.
     pub(crate) secrets_key_file: Option<PathBuf>,
-    #[cfg_attr(
-        not(any(feature = "nats", feature = "postgres", feature = "s3")),
-        expect(dead_code, reason = "used only with a bucket or a database")
-    )]
     pub(crate) artifacts: Option<String>,
     pub(crate) tokens: bool,
     /// The paths of the certificate and its key.
@@ -239,7 +232,6 @@ impl ServerSettings {
                      server owns a workspace",
             ),
             None if self.advertise.is_some() => usage("--advertise requires --log"),
-            None if self.shards.is_some() => usage("--shards requires --log"),
             None if self.secrets_key_file.is_some() => usage("--secrets-key-file requires --log"),
             Some(_) => self.check_advertise(),
             None => Ok(()),

@@ -1,16 +1,17 @@
 //! Taking a backup.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
+use std::thread::{self, ScopedJoinHandle};
 
 use baton_core::{Revision, WorkspaceName};
-use baton_log::file::{FileLog, Options as FileOptions};
+use baton_log::file::{FileLog, Options as FileOptions, open_shards};
 use baton_log::{Blob, Log, OpenError};
 
 use super::{
     BATCHES, BLOB, BYTES, BackupEntry, BackupHeader, BatchesHeader, BlobHeader, END, FORMAT,
-    HEADER, MAGIC, Summary, WORKSPACE,
+    HEADER, MAGIC, Summary, WORKSPACE, merge,
 };
 use crate::blobs::BlobKind;
 use crate::clock::SystemClock;
@@ -40,7 +41,40 @@ pub fn of_folder(folder: &Path, output: Box<dyn Write + Send>) -> Result<Summary
         let (path, reason) = (folder.to_owned(), "there is no such folder".to_owned());
         return Err(OpenError::Failed { path, reason }.into());
     }
-    let log = FileLog::open(FileOptions::new(folder))?;
+    of_log(FileLog::open(FileOptions::new(folder))?, output)
+}
+
+/// The same for a folder that is divided into shards. `home` is the shard of the access tokens, of
+/// so many.
+pub fn of_shards(
+    folder: &Path,
+    home: impl FnOnce(u32) -> u32,
+    output: Box<dyn Write + Send>,
+) -> Result<Summary, Error> {
+    let (logs, _lock) = open_shards(&FileOptions::new(folder), None)?;
+    let shards = u32::try_from(logs.len()).unwrap_or(u32::MAX);
+    thread::scope(|scope| {
+        let mut parts = Vec::new();
+        let pipes = logs.into_iter().map(|log| {
+            let failed = |error: io::Error| Error::Storage { what: error.to_string() };
+            let (reader, writer) = io::pipe().map_err(failed)?;
+            // Each writes as far as the pipe takes it, until its turn to be read.
+            parts.push(scope.spawn(|| of_log(log, Box::new(writer))));
+            Ok(reader)
+        });
+        let merged = merge(shards, home(shards), pipes, output);
+        let parts: Vec<_> = parts.into_iter().map(ScopedJoinHandle::join).collect();
+        // What looks damaged was cut off by the failure of its shard.
+        if matches!(merged, Err(Error::BackupDamaged { .. })) {
+            for part in parts {
+                part.map_err(|_| Error::Closed)??;
+            }
+        }
+        merged
+    })
+}
+
+fn of_log(log: FileLog, output: Box<dyn Write + Send>) -> Result<Summary, Error> {
     let clock = Arc::new(SystemClock::default());
     Shard::open(log, clock, Options::default())?.backup(output)
 }

@@ -55,9 +55,9 @@ use serde::{Deserialize, Serialize};
 use crate::error::Error;
 use crate::export::chunks::{self, ChunkError, ChunkReader};
 
-pub use create::of_folder;
+pub use create::{of_folder, of_shards};
 pub use merge::merge;
-pub use restore::{check_restorable, restore, restore_shards, restore_to};
+pub use restore::{check_restorable, restore, restore_shards, restore_to, restore_to_shards};
 
 /// The magic letters of a backup.
 const MAGIC: [u8; 8] = *b"BATONBAK";

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use baton_core::{Revision, WorkspaceName};
-use baton_log::file::{FileLog, Options as FileOptions};
+use baton_log::file::{FileLog, Options as FileOptions, open_shards};
 use baton_log::{AppendError, BlobError, BlobWriter, Log, OpenError, RECORD_BYTES_MAX};
 
 use super::{BackupChunk, BackupEntry, BackupReader, BatchesHeader, BlobHeader, Summary, damaged};
@@ -26,6 +26,27 @@ const RECORD_BYTES: usize = 4 << 20;
 /// Restores a backup into a folder, which must be empty or not exist. The folder appears when
 /// everything was verified; a failure leaves nothing behind.
 pub fn restore_to(input: impl Read, folder: &Path) -> Result<Summary, Error> {
+    staged(folder, |staging| restore(input, FileLog::open(FileOptions::new(staging))?))
+}
+
+/// The same, divided into shards. `shard_of` is the shard of a workspace.
+pub fn restore_to_shards(
+    input: impl Read,
+    folder: &Path,
+    shards: u32,
+    shard_of: impl Fn(&WorkspaceName) -> usize,
+) -> Result<Summary, Error> {
+    staged(folder, |staging| {
+        let (logs, _lock) = open_shards(&FileOptions::new(staging), Some(shards))?;
+        restore_shards(input, logs, shard_of)
+    })
+}
+
+/// Builds a folder next to where it belongs, and moves it there when it is complete.
+fn staged(
+    folder: &Path,
+    build: impl FnOnce(&Path) -> Result<Summary, Error>,
+) -> Result<Summary, Error> {
     refuse_taken(folder)?;
     let failed = |path: &Path, error: &io::Error| {
         let (path, reason) = (path.to_owned(), error.to_string());
@@ -37,8 +58,7 @@ pub fn restore_to(input: impl Read, folder: &Path) -> Result<Summary, Error> {
         ErrorKind::AlreadyExists => Error::RestoreTaken { place: staging.display().to_string() },
         _ => failed(&staging, &error),
     })?;
-    let restored = FileLog::open(FileOptions::new(&staging)).map_err(Error::from);
-    let restored = restored.and_then(|log| restore(input, log)).and_then(|summary| {
+    let restored = build(&staging).and_then(|summary| {
         fs::rename(&staging, folder).map_err(|error| failed(folder, &error))?;
         let parent = staging.parent().unwrap_or(Path::new("/"));
         let synced = File::open(parent).and_then(|parent| parent.sync_all());

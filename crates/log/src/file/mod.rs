@@ -21,7 +21,8 @@
 //! 7. A lost end is noticed: a mark beside the log tells how far it was acknowledged, see
 //!    `watermark.rs`, and a segment knows its length.
 //!
-//! Recovery is described in `survey.rs`, the bytes in `format.rs`, the files in `segment.rs`.
+//! Recovery is described in `survey.rs`, the bytes in `format.rs`, the files in `segment.rs`. A
+//! folder may have several logs: see `shards.rs`.
 //!
 //! Deliberately absent: batching. The engine groups batches into one record; here one append is one
 //! sync.
@@ -35,6 +36,7 @@ mod read;
 mod repair;
 mod scan;
 mod segment;
+mod shards;
 mod spare;
 mod survey;
 #[cfg(test)]
@@ -53,6 +55,7 @@ use blobs::Blobs;
 pub use format::{BLOCK_BYTES, FORMAT_VERSION};
 pub use repair::{Damage, Report, repair, repair_on, verify, verify_on, visit, visit_on};
 use segment::{FolderLayout, Segment};
+pub use shards::{ShardsLock, open_shards, open_shards_on, shard_folders};
 use spare::Spares;
 
 use crate::contract::{Blob, BlobWriter, Log, Position, Record};

@@ -12,6 +12,7 @@ use super::blobs::Blobs;
 use super::block_buffer::BlockBuffer;
 use super::format::{BLOCK_BYTES, RECORD_HEADER_BYTES, SEGMENT_HEADER_BYTES, SegmentHeader};
 use super::segment::{FolderLayout, failed};
+use super::shards::refuse_shards;
 use super::spare::Spares;
 use super::survey::survey;
 use super::watermark::Watermark;
@@ -27,6 +28,7 @@ pub(crate) fn open<D: Disk>(disk: D, options: Options) -> Result<FileLog<D>, Ope
     let record_bytes_max = check(&options)?;
     let Options { folder, segment_bytes, prepare, direct } = options;
     let layout = FolderLayout::new(folder);
+    refuse_shards(&disk, &layout)?;
     create_folders(&disk, &layout)?;
     let lock = lock(&disk, &layout)?;
 
@@ -92,23 +94,28 @@ fn check(options: &Options) -> Result<usize, OpenError> {
 }
 
 pub(crate) fn create_folders<D: Disk>(disk: &D, layout: &FolderLayout) -> Result<(), OpenError> {
-    for (folder, parent) in [
-        (&layout.folder, layout.folder.parent()),
-        (&layout.log, Some(&*layout.folder)),
-        (&layout.blobs, Some(&*layout.folder)),
-    ] {
-        let is_new = disk.create_folder(folder).map_err(cannot_create(layout))?;
-        // The parent of a relative folder with one segment is the current folder.
-        let parent = parent.filter(|parent| !parent.as_os_str().is_empty());
-        let parent = parent.unwrap_or(Path::new("."));
-        // The sync happens even if the folder existed: the process that created it may have ended
-        // before. Only a parent that is not accessible cannot be where we created it.
-        match sync_folder(disk, parent) {
-            Err(error) if !is_new && error.kind() == io::ErrorKind::PermissionDenied => {}
-            synced => synced.map_err(failed(parent))?,
-        }
+    for folder in [&layout.folder, &layout.log, &layout.blobs] {
+        create_folder(disk, layout, folder)?;
     }
     Ok(())
+}
+
+/// Creates a folder of the log durably, if it does not exist.
+pub(super) fn create_folder<D: Disk>(
+    disk: &D,
+    layout: &FolderLayout,
+    folder: &Path,
+) -> Result<(), OpenError> {
+    let is_new = disk.create_folder(folder).map_err(cannot_create(layout))?;
+    // The parent of a relative folder with one segment is the current folder.
+    let parent = folder.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let parent = parent.unwrap_or(Path::new("."));
+    // The sync happens even if the folder existed: the process that created it may have ended
+    // before. Only a parent that is not accessible cannot be where we created it.
+    match sync_folder(disk, parent) {
+        Err(error) if !is_new && error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
+        synced => synced.map_err(failed(parent)),
+    }
 }
 
 pub(crate) fn lock<D: Disk>(disk: &D, layout: &FolderLayout) -> Result<D::Lock, OpenError> {

@@ -13,6 +13,7 @@ use super::open::{create_folders, lock};
 use super::read::read_segment;
 use super::scan::{Window, follow, search};
 use super::segment::{FolderLayout, Segment, failed};
+use super::shards::refuse_shards;
 use super::survey::{Survey, survey};
 use super::watermark::Watermark;
 use crate::contract::{Position, Record};
@@ -71,6 +72,7 @@ pub fn repair(folder: impl AsRef<Path>) -> Result<Report, OpenError> {
 /// Reads and verifies the log in a folder of this disk. Changes nothing.
 pub fn verify_on<D: Disk>(disk: &D, folder: &Path) -> Result<Report, OpenError> {
     let layout = FolderLayout::new(folder.to_owned());
+    refuse_shards(disk, &layout)?;
     let _lock = lock(disk, &layout)?;
     report(disk, &layout, &survey(disk, &layout)?)
 }
@@ -92,6 +94,7 @@ pub fn visit_on<D: Disk>(
     mut each: impl FnMut(&Record) -> ControlFlow<()>,
 ) -> Result<Report, OpenError> {
     let layout = FolderLayout::new(folder.to_owned());
+    refuse_shards(disk, &layout)?;
     let _lock = lock(disk, &layout)?;
     let survey = survey(disk, &layout)?;
     let report = report(disk, &layout, &survey)?;
@@ -114,6 +117,7 @@ pub fn visit_on<D: Disk>(
 /// Truncates the log in a folder of this disk at its first damage. Does nothing if there is none.
 pub fn repair_on<D: Disk>(disk: &D, folder: &Path) -> Result<Report, OpenError> {
     let layout = FolderLayout::new(folder.to_owned());
+    refuse_shards(disk, &layout)?;
     create_folders(disk, &layout)?;
     let _lock = lock(disk, &layout)?;
     let survey = survey(disk, &layout)?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
 use axum::Router;
@@ -15,6 +15,8 @@ use baton_tls::Trust;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
+use tokio::net::TcpStream;
+use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -22,6 +24,8 @@ use tokio::time::Instant;
 use super::forward::Forwarded;
 use super::paths::workspace_of;
 use super::peer::KnownTokens;
+use super::relay::WORKSPACE;
+use super::threads::{ServingThreads, first_shard};
 use super::upstreams::Upstreams;
 use super::{DrainRequest, HOME, Place, Routes, ServerStatus, drain, fork, shard_of};
 use crate::access::Tokens;
@@ -88,6 +92,8 @@ pub(crate) struct Front {
     /// Where this server reaches itself.
     pub(super) inner: SocketAddr,
     pub(super) closing: Signal,
+    /// The threads of the engines, if each has one.
+    threads: Mutex<ServingThreads>,
     /// Held while tokens are asked for.
     pub(super) tokens: tokio::sync::Mutex<KnownTokens>,
     /// Where operators' requests about servers are recorded.
@@ -110,6 +116,7 @@ impl Front {
             upstreams: Upstreams::new(trust),
             inner,
             closing: Signal::default(),
+            threads: Mutex::default(),
             tokens: tokio::sync::Mutex::default(),
             drains,
         });
@@ -134,7 +141,8 @@ impl Front {
 
     /// How long ago the servers were looked at.
     pub(super) fn age(&self) -> Duration {
-        self.routes.borrow().1.elapsed()
+        let (routes, looked_at) = &*self.routes.borrow();
+        if routes.is_fixed { Duration::ZERO } else { looked_at.elapsed() }
     }
 
     /// How long the log has not answered, if that is longer than usual.
@@ -158,7 +166,8 @@ impl Front {
     }
 
     pub(super) async fn adopt(&self, place: Place, baton: Baton) {
-        let shared = Shared::of(baton, &self.doors, Some(place));
+        let engines = self.threads().count().unwrap_or(0);
+        let shared = Shared::of(baton, &self.doors, Some(place), engines);
         if place.shard == shard_of(HOME, place.shards)
             && let Ok(tokens) = Tokens::of(&shared.baton)
         {
@@ -170,15 +179,60 @@ impl Front {
         let router = http::router(Arc::clone(&shared));
         let stop = Arc::new(Signal::default());
         let (served, stopped) = (Arc::clone(&shared), Arc::clone(&stop));
-        let running = tokio::spawn(async move {
+        let running = async move {
             run_engine(&served, stopped.raised(), std::future::ready(())).await;
-        });
+        };
+        let running = match self.threads().of(place.shard) {
+            Some(thread) => thread.spawn(running),
+            None => tokio::spawn(running),
+        };
         let (active, running) = (AtomicUsize::new(0), Mutex::new(Some(running)));
         let engine = Arc::new(Engine { shared, router, active, stop, running });
         let mut engines = self.engines.write().unwrap_or_else(PoisonError::into_inner);
         engines.insert(place.shard, engine);
         drop(engines);
         self.wake();
+    }
+
+    /// Lets every engine have a thread of its own.
+    pub(super) fn start_threads(&self, count: u32) -> std::io::Result<()> {
+        *self.threads() = ServingThreads::start(count)?;
+        Ok(())
+    }
+
+    /// Ends the threads of the engines, which must have ended.
+    pub(super) fn end_threads(&self) {
+        let threads = std::mem::take(&mut *self.threads());
+        threads.end();
+    }
+
+    fn threads(&self) -> MutexGuard<'_, ServingThreads> {
+        self.threads.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The shard whose thread should serve a connection, and that thread. None if one thread serves
+    /// everything.
+    pub(super) async fn thread_for(
+        &self,
+        stream: &TcpStream,
+        number: u64,
+    ) -> Option<(u32, Handle)> {
+        let count = self.threads().count()?;
+        let settings = &self.doors.settings;
+        // What is encrypted is not known before the thread has been chosen.
+        let named = if settings.tls.is_some() {
+            None
+        } else {
+            tokio::select! {
+                named = first_shard(stream, count) => named,
+                () = self.closing.raised() => None,
+                () = tokio::time::sleep(settings.head_deadline) => None,
+            }
+        };
+        let any = u32::try_from(number % u64::from(count)).unwrap_or_default();
+        let shard = named.unwrap_or(any);
+        let thread = self.threads().of(shard).cloned()?;
+        Some((shard, thread))
     }
 
     /// New requests wait for the next owner from now on; those that are being answered have a
@@ -251,6 +305,9 @@ impl Front {
         }
         let is_forwarded = request.headers().contains_key(FORWARDED);
         if request.uri().path() == "/v1/ws" && !is_forwarded && !self.is_whole() {
+            if let Some(engine) = self.engine_named(&request) {
+                return self.answer_here(&engine, slot, request.map(Payload::Arriving)).await;
+            }
             let opened = self.open_relay(slot, request).await;
             return opened.unwrap_or_else(IntoResponse::into_response);
         }
@@ -264,6 +321,15 @@ impl Front {
     /// Whether one engine has everything, and this server has it.
     fn is_whole(&self) -> bool {
         self.routes().shards() == 1 && self.engine(0).is_some()
+    }
+
+    /// The engine of the workspace that a client says its WebSocket will use, if it is here.
+    fn engine_named(&self, request: &Request<Incoming>) -> Option<Arc<Engine>> {
+        let workspace = request.headers().get(WORKSPACE)?.to_str().ok()?;
+        match self.routes().shards() {
+            0 => None,
+            shards => self.engine(shard_of(workspace, shards)),
+        }
     }
 
     /// The shard of a request.

@@ -13,6 +13,8 @@
 //! | `forward` | HTTP requests to another server, with their bodies as they arrive |
 //! | `relay` | a WebSocket whose frames are for workspaces of several owners |
 //! | `frames` | the frames of such a WebSocket |
+//! | `other_shards` | the few such frames of a WebSocket whose engine is here |
+//! | `threads` | the threads of engines that have one each |
 //! | `own` | what a server answers itself: health, metrics, the state of the cluster |
 //! | `drain` | servers that an operator empties without stopping them |
 //! | `fork` | a new workspace in another shard than the one that it is forked from |
@@ -49,8 +51,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 
 use crate::deadline_stream::DeadlineStream;
-use crate::listener::{ConnectionSlot, ListenError, Slots, greeted, http2, listen};
+use crate::listener::{ConnectionSlot, ListenError, Slots, greeted, http2, idle, listen};
 use crate::settings::Settings;
+use crate::shared::Shared;
 
 mod backup;
 mod drain;
@@ -59,11 +62,13 @@ mod forward;
 mod frames;
 mod front;
 mod metrics;
+mod other_shards;
 mod own;
 mod paths;
 mod peer;
 mod proof;
 mod relay;
+mod threads;
 mod upstreams;
 
 pub(crate) use drain::{DRAIN, UNDRAIN};
@@ -71,6 +76,7 @@ pub use drain::{DrainRequest, Recorded};
 pub(crate) use fork::ForkElsewhere;
 pub(crate) use front::Front;
 pub use metrics::{ClusterMetrics, Durations, ServerCounters};
+pub(crate) use other_shards::{OtherShards, RelayEnded};
 pub(crate) use peer::Listing;
 
 /// The workspace of the tokens. The owner of its shard answers what is not about a workspace.
@@ -152,6 +158,8 @@ pub struct Routes {
     pub is_leaving: bool,
     /// Why this server cannot open shards that it should have, if it has left them to others.
     pub failing: Option<String>,
+    /// Whether they never change: this server has all shards, in a folder of its own.
+    pub is_fixed: bool,
 }
 
 impl Routes {
@@ -218,6 +226,14 @@ impl Cluster {
         self.drains.take()
     }
 
+    /// Lets so many engines have a thread each, which also serves the connections that use it.
+    /// Without this, one thread serves everything.
+    pub fn with_threads(self, engines: u32) -> Result<Self, ListenError> {
+        let started = self.front.start_threads(engines);
+        started.map_err(|reason| ListenError::Threads { reason })?;
+        Ok(self)
+    }
+
     /// The address that it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
@@ -241,11 +257,12 @@ impl Cluster {
         };
         tokio::select! {
             () = slots.accept(listener, doors, |stream, slot| {
-                serve(Arc::clone(&front), stream, slot, true)
+                place(Arc::clone(&front), stream, slot, true)
             }) => {}
             () = slots.accept(inner, doors, |stream, slot| {
-                serve(Arc::clone(&front), stream, slot, false)
+                place(Arc::clone(&front), stream, slot, false)
             }) => {}
+            () = idle(doors, &slots), if front.routes().is_fixed => {}
             () = doors.access.revoke_expired() => {}
             () = following => {}
             () = until => {}
@@ -253,6 +270,7 @@ impl Cluster {
         front.closing.raise();
         join_all(front.held().into_iter().map(|shard| front.release(shard))).await;
         slots.ended(doors).await;
+        front.end_threads();
     }
 }
 
@@ -283,7 +301,29 @@ impl ClusterHandle {
     }
 }
 
-async fn serve(front: Arc<Front>, stream: TcpStream, slot: Arc<ConnectionSlot>, is_outer: bool) {
+/// Hands a connection to the thread that should serve it.
+async fn place(front: Arc<Front>, stream: TcpStream, slot: Arc<ConnectionSlot>, is_outer: bool) {
+    let Some((shard, thread)) = front.thread_for(&stream, slot.number).await else {
+        return serve(front, stream, (slot, None), is_outer).await;
+    };
+    // Errors on the connection concern only the peer.
+    let Ok(stream) = stream.into_std() else { return };
+    let served = Arc::clone(&slot);
+    let work = async move {
+        let Ok(stream) = TcpStream::from_std(stream) else { return };
+        let engine = front.engine(shard).map(|engine| Arc::clone(&engine.shared));
+        serve(front, stream, (served, engine), is_outer).await;
+    };
+    thread.spawn(slot.run(Box::pin(work)));
+}
+
+/// Serves a connection, perhaps on the thread of this engine.
+async fn serve(
+    front: Arc<Front>,
+    stream: TcpStream,
+    (slot, engine): (Arc<ConnectionSlot>, Option<Arc<Shared>>),
+    is_outer: bool,
+) {
     let settings = &front.doors.settings;
     let mut stream = if is_outer {
         let Some(stream) = greeted(settings, stream).await else { return };
@@ -304,6 +344,12 @@ async fn serve(front: Arc<Front>, stream: TcpStream, slot: Arc<ConnectionSlot>, 
         // Boxed, since it would make every connection larger.
         return Box::pin(http2::serve(settings, &front.closing, stream, answer)).await;
     }
+    let stream = match &engine {
+        Some(shared) => {
+            stream.with_writers(shared, slot.number).with_turns(&front.doors.send_turns)
+        }
+        None => stream,
+    };
     let (front, slot) = (&front, &slot);
     let service = service_fn(move |request: Request<Incoming>| async move {
         Ok::<_, Infallible>(front.answer(slot, request).await)

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::backup::BACKUP;
 use super::front::{Front, is_forwarded};
-use crate::http::{MEMBER_HEALTH, json as body, metrics_page};
+use crate::http::{HEALTH, MEMBER_HEALTH, json as body, metrics_page, readiness};
 use crate::listener::ConnectionSlot;
 use crate::problem::Refused;
 use crate::refusal::Refusal;
@@ -25,6 +25,7 @@ impl Front {
         request: &Request<Incoming>,
     ) -> Option<Response<Body>> {
         let answered = match (request.method(), request.uri().path()) {
+            (&Method::GET, "/healthz") if self.routes().is_fixed => return Some(body(HEALTH)),
             (&Method::GET, "/healthz") => return Some(body(MEMBER_HEALTH)),
             (&Method::GET, "/readyz") => self.ready(),
             (&Method::GET, "/metrics") => self.measured(slot, request).await,
@@ -59,6 +60,11 @@ impl Front {
         let routes = self.routes();
         if routes.is_leaving || self.closing.is_raised() {
             return Err(Refusal::Closing {}.into());
+        }
+        if routes.is_fixed {
+            let held = self.held();
+            let engines: Vec<_> = held.iter().filter_map(|shard| self.engine(*shard)).collect();
+            return readiness(engines.iter().map(|engine| &*engine.shared));
         }
         if let Some(reason) = routes.failing.clone() {
             return Err(Refusal::CannotOpen { reason }.into());

@@ -42,11 +42,11 @@ use crate::ws::format::Format;
 use crate::ws::framing::{Decoder, Message, Opcode, ProtocolError, write, write_close};
 
 /// On a request for a WebSocket: the workspace that it will be used for.
-const WORKSPACE: HeaderName = HeaderName::from_static("baton-workspace");
+pub(super) const WORKSPACE: HeaderName = HeaderName::from_static("baton-workspace");
 /// On the answer: the address of the server that owns it, if that is another one.
 const OWNER: HeaderName = HeaderName::from_static("baton-owner");
 /// Pieces of output that wait for the client.
-const OUTPUT_MAX: usize = 64;
+pub(super) const OUTPUT_MAX: usize = 64;
 /// How much is collected for an owner before it is sent.
 const PENDING_BYTES_MAX: usize = 64 << 10;
 const RECEIVE_BYTES: usize = 16 << 10;
@@ -57,7 +57,7 @@ type Opened = Result<(Upstream, Option<String>), Refusal>;
 type Writer = Arc<Mutex<WriteHalf<Upstream>>>;
 
 /// Why the connection of the client ends.
-enum End {
+pub(super) enum End {
     Gone,
     Close(u16, &'static str),
 }
@@ -69,9 +69,9 @@ impl From<ProtocolError> for End {
 }
 
 /// A message of the client.
-struct Given {
-    opcode: Opcode,
-    payload: Vec<u8>,
+pub(super) struct Given {
+    pub(super) opcode: Opcode,
+    pub(super) payload: Vec<u8>,
 }
 
 /// A connection to the owner of a shard.
@@ -87,7 +87,7 @@ impl Drop for Owner {
     }
 }
 
-struct Relay {
+pub(super) struct Relay {
     front: Arc<Front>,
     format: Format,
     /// The headers of the client's request, which every owner is shown.
@@ -152,13 +152,9 @@ async fn relay(
     let (mut reader, writer) = tokio::io::split(stream);
     let (output, outgoing) = mpsc::channel(OUTPUT_MAX);
     let sending = tokio::spawn(send(writer, outgoing, settings.write_deadline));
-    let (ended, mut any_ended) = mpsc::channel(1);
     let mut receiving = InboundBytes::new(&front.doors, authority.sharers(None));
     let mut decoder = Decoder::new(settings.message_bytes_max);
-    let (owners, watches) = (HashMap::new(), HashMap::new());
-    let (front_too, last) = (Arc::clone(&front), None);
-    let mut relay =
-        Relay { front: front_too, format, headers, owners, watches, last, output, ended };
+    let (mut relay, mut any_ended) = Relay::new(Arc::clone(&front), format, headers, output);
     let mut silent = 0;
     let end = loop {
         if let Err(end) = relay.take_in(&mut decoder, &mut inbox).await {
@@ -218,6 +214,18 @@ async fn send(
 }
 
 impl Relay {
+    /// A relay that has no owner yet, and what is notified when one has ended its connection.
+    pub(super) fn new(
+        front: Arc<Front>,
+        format: Format,
+        headers: HeaderMap,
+        output: mpsc::Sender<Vec<u8>>,
+    ) -> (Self, mpsc::Receiver<()>) {
+        let (ended, any_ended) = mpsc::channel(1);
+        let (owners, watches, last) = (HashMap::new(), HashMap::new(), None);
+        (Self { front, format, headers, owners, watches, last, output, ended }, any_ended)
+    }
+
     /// Passes on all complete messages.
     async fn take_in(&mut self, decoder: &mut Decoder, inbox: &mut Vec<u8>) -> Result<(), End> {
         let mut used = 0;
@@ -247,7 +255,8 @@ impl Relay {
         self.flush().await
     }
 
-    async fn pass(&mut self, given: &Given) -> Result<(), End> {
+    /// Collects a message for its owner.
+    pub(super) async fn pass(&mut self, given: &Given) -> Result<(), End> {
         let Ok(shards) = self.front.shards().await else {
             let (_, id) = self.shard_for(given, 0);
             return self.refuse(id, Refusal::NoOwner {}).await;
@@ -312,7 +321,7 @@ impl Relay {
     }
 
     /// Sends what was collected.
-    async fn flush(&mut self) -> Result<(), End> {
+    pub(super) async fn flush(&mut self) -> Result<(), End> {
         let deadline = self.front.doors.settings.write_deadline;
         for owner in self.owners.values_mut().filter(|owner| !owner.pending.is_empty()) {
             let pending = std::mem::take(&mut owner.pending);

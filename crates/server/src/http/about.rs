@@ -20,7 +20,7 @@ use crate::shared::{Doors, Shared};
 use crate::{metrics, openapi};
 
 /// The process is alive, and this is its version.
-const HEALTH: &str = concat!(
+pub(crate) const HEALTH: &str = concat!(
     "{\"status\":\"ok\",\"version\":\"",
     env!("CARGO_PKG_VERSION"),
     "\",\"role\":\"leader\"}"
@@ -46,13 +46,24 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
 /// Whether requests are served: not after a disk failure, and not during shutdown. A server whose
 /// disk is nearly full is ready for reads, and reports that it is read-only.
 async fn ready(State(shared): State<Arc<Shared>>) -> Result<Response<Body>, Refused> {
-    shared.baton.check_serving()?;
-    if shared.closing.is_raised() {
-        return Err(Refusal::Closing {}.into());
+    readiness([&*shared])
+}
+
+/// The same for all engines of a server.
+pub(crate) fn readiness<'a>(
+    engines: impl IntoIterator<Item = &'a Shared>,
+) -> Result<Response<Body>, Refused> {
+    let mut low = None;
+    for shared in engines {
+        shared.baton.check_serving()?;
+        if shared.closing.is_raised() {
+            return Err(Refusal::Closing {}.into());
+        }
+        low = low.or(shared.baton.check_disk_space().err());
     }
-    let readiness = match shared.baton.check_disk_space() {
-        Ok(()) => serde_json::json!({"status": "ready"}),
-        Err(low) => serde_json::json!({"status": "read_only", "detail": low.to_string()}),
+    let readiness = match low {
+        None => serde_json::json!({"status": "ready"}),
+        Some(low) => serde_json::json!({"status": "read_only", "detail": low.to_string()}),
     };
     Ok(json(readiness.to_string().into_bytes()))
 }

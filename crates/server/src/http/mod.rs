@@ -56,7 +56,7 @@ use crate::shared::{Doors, Shared};
 use crate::ws;
 use unread_body::UnreadBody;
 
-pub(crate) use about::{MEMBER_HEALTH, metrics_page};
+pub(crate) use about::{HEALTH, MEMBER_HEALTH, metrics_page, readiness};
 pub(crate) use backups::backup_response;
 pub(crate) use parcels::{PIECE_BYTES, PIECES_WAITING, Received, Sending};
 pub(crate) use request_context::json;

@@ -127,6 +127,11 @@ fn append(to: &mut Vec<u8>, from: &mut Vec<u8>) {
 }
 
 impl SendQueue {
+    /// Whether it waits for the groups of this engine.
+    pub(crate) fn is_of(&self, shared: &Shared) -> bool {
+        Arc::ptr_eq(&self.writers, &shared.writers)
+    }
+
     pub(crate) fn new(shared: &Arc<Shared>, socket: &Arc<TcpStream>, number: u64) -> Arc<Self> {
         let outbox = Outbox::new(shared, Format::Json, number);
         Arc::new_cyclic(|queue| Self {

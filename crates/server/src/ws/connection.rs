@@ -41,6 +41,7 @@ use super::jobs::{Jobs, Outcome};
 use super::outbox::{Outbox, snapshot_frame};
 use super::pushes::Pushes;
 use crate::access::Authority;
+use crate::cluster::{OtherShards, RelayEnded};
 use crate::fairness::Budget;
 use crate::in_flight::InFlight;
 use crate::large_answer::{are_large, encode_apart};
@@ -48,6 +49,7 @@ use crate::refusal::Refusal;
 use crate::shared::{InboundBytes, Shared, WatchSlot};
 use crate::writers::SendQueue;
 
+mod elsewhere;
 mod intake;
 mod output;
 #[cfg(test)]
@@ -105,6 +107,7 @@ enum Woken {
     Closing,
     Expelled,
     Returned,
+    Relayed(Result<Vec<u8>, RelayEnded>),
 }
 
 struct Connection {
@@ -128,6 +131,8 @@ struct Connection {
     anonymous: AgentId,
     /// The permissions of the peer.
     authority: Authority,
+    /// What leads to other shards, if there are some.
+    others: Option<Box<OtherShards>>,
     /// Since when a message is incomplete.
     unfinished_since: Option<Instant>,
     /// Events were pushed last: the socket is read before more are pushed.
@@ -143,13 +148,20 @@ struct Connection {
     alarm: Pin<Box<Sleep>>,
 }
 
+/// The other end of a connection.
+pub(super) struct Peer {
+    pub(super) number: u64,
+    pub(super) authority: Authority,
+    pub(super) format: Format,
+    pub(super) others: Option<Box<OtherShards>>,
+}
+
 /// Serves a connection to its end.
 pub(super) async fn serve(
     shared: Arc<Shared>,
-    (number, authority): (u64, Authority),
+    Peer { number, authority, format, others }: Peer,
     (stream, queue): (Stream, Option<Arc<SendQueue>>),
     received: Bytes,
-    format: Format,
 ) {
     if let Some(queue) = &queue {
         queue.set_format(format);
@@ -168,6 +180,7 @@ pub(super) async fn serve(
         agent: anonymous.clone(),
         anonymous,
         authority,
+        others,
         unfinished_since: None,
         has_pushed: false,
         budget: Budget::ALL,
@@ -235,6 +248,7 @@ impl Connection {
                 }
                 Woken::Time => self.check_liveness().await.err(),
                 Woken::Returned => self.check_queue().await.err(),
+                Woken::Relayed(output) => self.add_relayed(output).await.err(),
                 Woken::Closing => Some(self.close_gracefully().await),
                 Woken::Expelled => Some(End::Close(1008, "the token is not valid any more")),
             };
@@ -262,6 +276,9 @@ impl Connection {
         }
         if let Poll::Ready((id, outcome)) = self.jobs.poll(context) {
             return Poll::Ready(Woken::Done(id, outcome));
+        }
+        if let Poll::Ready(output) = self.poll_relayed(context) {
+            return Poll::Ready(Woken::Relayed(output));
         }
         if std::mem::take(&mut self.has_pushed)
             && let Poll::Ready(received) = self.poll_received(context)
@@ -431,6 +448,7 @@ impl Connection {
         }
         self.count_received()?;
         self.watch_message_deadline();
+        self.pass_on().await?;
         self.flush().await
     }
 

@@ -12,6 +12,7 @@ use hyper_util::rt::TokioIo;
 use sha1::{Digest, Sha1};
 
 use crate::access::Authority;
+use crate::cluster::OtherShards;
 use crate::deadline_stream::DeadlineStream;
 use crate::listener::ConnectionSlot;
 use crate::problem::Refused;
@@ -116,13 +117,17 @@ pub(crate) async fn open(
     let slot = slot.expect("every connection that is served has a place");
     let authority = request.extensions().get::<Authority>().cloned().unwrap_or_default();
     let number = slot.number;
+    let others = OtherShards::of(&shared, &request, format);
     let upgrade = hyper::upgrade::on(&mut request);
     let work = async move {
         // A peer that goes away during the handshake needs no handling.
         let Ok(upgraded) = upgrade.await else { return };
         let Ok(parts) = upgraded.downcast::<TokioIo<DeadlineStream>>() else { return };
-        let stream = parts.io.into_inner().into_parts();
-        connection::serve(shared, (number, authority), stream, parts.read_buf, format).await;
+        let (stream, queue) = parts.io.into_inner().into_parts();
+        // A connection that began with a request for another shard sends for itself.
+        let queue = queue.filter(|queue| queue.is_of(&shared));
+        let peer = connection::Peer { number, authority, format, others };
+        connection::serve(shared, peer, (stream, queue), parts.read_buf).await;
     };
     tokio::spawn(slot.run(Box::pin(work)));
     Ok(handshake.accepted())

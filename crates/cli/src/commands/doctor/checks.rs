@@ -11,6 +11,7 @@ use rustix::process::{Resource, getrlimit};
 
 use super::Finding;
 use crate::context::Context;
+use crate::data_folder::{DataLog, logs};
 use crate::settings::ServerSettings;
 
 /// Files that the server has open besides its connections.
@@ -64,11 +65,25 @@ pub(super) fn data(serving: &ServerSettings, findings: &mut Vec<Finding>) -> boo
     }
     let free = rustix::fs::statvfs(folder).map_or(0, |it| it.f_bavail * it.f_frsize);
     findings.push(space(free, serving.disk_free_bytes_min));
-    let (log, is_running) = log(folder);
+    match logs(folder) {
+        Ok(logs) => logs.iter().any(|log| data_log(log, findings)),
+        Err(error) => {
+            findings.push(Finding::bad("log", error.to_string(), error.hint()));
+            false
+        }
+    }
+}
+
+/// Checks one log of the folder. Returns whether a server has it open.
+fn data_log(data: &DataLog, findings: &mut Vec<Finding>) -> bool {
+    let (mut log, is_running) = log(&data.folder);
     let is_sound = log.state == super::State::Good && !is_running;
+    if let Some(shard) = data.shard.filter(|_| !is_running) {
+        log.found = format!("shard {shard}: {}", log.found);
+    }
     findings.push(log);
     if is_sound {
-        files(folder, findings);
+        files(&data.folder, findings);
     }
     is_running
 }

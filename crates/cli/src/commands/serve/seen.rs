@@ -33,5 +33,6 @@ pub(super) fn routes(view: &View, secret: &str, is_leaving: bool) -> Routes {
         owners: owners.collect(),
         is_leaving,
         failing: None,
+        is_fixed: false,
     }
 }

@@ -8,6 +8,7 @@ mod lost_end;
 #[cfg(feature = "planted")]
 mod planted;
 mod segments;
+mod shards;
 
 use std::path::PathBuf;
 

@@ -8,6 +8,7 @@ use baton_core::access::Viewer;
 use baton_core::wire::{Call, FastFrame, Fault, Fields, Frame, Problem};
 use baton_core::{AgentId, IdempotencyKey, Mutation, Query, Request, WorkspaceName};
 
+use super::elsewhere::Received;
 use super::{Connection, End, Stop};
 use crate::in_flight::query_deferred;
 use crate::refusal::Refusal;
@@ -18,10 +19,14 @@ use crate::ws::jobs::Encoding;
 impl Connection {
     pub(super) fn take(&mut self, message: &Message<'_>) -> Result<Option<Stop>, End> {
         match message {
-            Message::Text(text) => Ok(self.take_document(self.outbox.format.read_text(text))),
+            Message::Text(text) => {
+                let message = Received { opcode: Opcode::Text, payload: text.as_bytes() };
+                Ok(self.take_document(self.outbox.format.read_text(text), message))
+            }
             Message::Binary(bytes) => {
                 let text = self.outbox.format.read_bytes(bytes);
-                Ok(self.take_document(text.as_deref().map_err(Fault::clone)))
+                let message = Received { opcode: Opcode::Binary, payload: bytes };
+                Ok(self.take_document(text.as_deref().map_err(Fault::clone), message))
             }
             Message::Ping(payload) => {
                 write(&mut self.outbox.bytes, Opcode::Pong, payload);
@@ -32,9 +37,9 @@ impl Connection {
         }
     }
 
-    fn take_document(&mut self, text: Result<&str, Fault>) -> Option<Stop> {
+    fn take_document(&mut self, text: Result<&str, Fault>, message: Received<'_>) -> Option<Stop> {
         match text {
-            Ok(text) => self.take_frame(text),
+            Ok(text) => self.take_frame(text, message),
             Err(fault) => {
                 self.outbox.refuse(None, &Problem::from(&fault));
                 None
@@ -42,15 +47,19 @@ impl Connection {
         }
     }
 
-    fn take_frame(&mut self, text: &str) -> Option<Stop> {
+    fn take_frame(&mut self, text: &str, message: Received<'_>) -> Option<Stop> {
         let is_noted = self.shared.settings.server_log.wants(Level::Debug);
-        if !is_noted
-            && FastFrame::parse(text)
-                .is_some_and(|fast_frame| self.submit_fast(&fast_frame, text.len()))
-        {
-            return None;
+        let fast_frame = if is_noted { None } else { FastFrame::parse(text) };
+        if let Some(fast_frame) = fast_frame {
+            if self.is_elsewhere(fast_frame.workspace) {
+                self.pass_later(message);
+                return None;
+            }
+            if self.submit_fast(&fast_frame, text.len()) {
+                return None;
+            }
         }
-        let frame = match Frame::parse(text) {
+        let mut frame = match Frame::parse(text) {
             Ok(frame) => frame,
             Err(fault) => {
                 self.outbox.refuse(Frame::number(text), &Problem::from(&fault));
@@ -62,10 +71,18 @@ impl Connection {
                 .refuse(None, &Problem::from(&Fault::MissingField { field: "id".to_owned() }));
             return None;
         };
+        if frame.workspace.as_deref().is_some_and(|workspace| self.is_elsewhere(workspace)) {
+            if !ends_watch(text) {
+                self.pass_later(message);
+                return None;
+            }
+            // The number of a watch says where it is, whatever workspace is named beside it.
+            frame.workspace = None;
+        }
         if is_noted {
             self.note_asked(text, &frame);
         }
-        match self.submit_frame(id, frame, text.len()) {
+        match self.submit_frame(id, frame, (text.len(), message)) {
             Ok(stop) => stop,
             Err(problem) => {
                 self.outbox.refuse(Some(id), &problem);
@@ -78,7 +95,7 @@ impl Connection {
         &mut self,
         id: u64,
         mut frame: Frame<'_>,
-        bytes: usize,
+        (bytes, message): (usize, Received<'_>),
     ) -> Result<Option<Stop>, Problem> {
         let acting = frame.agent.as_deref().filter(|_| !self.authority.asks_as_itself(&frame));
         self.remember_names(frame.workspace.as_deref(), acting)?;
@@ -95,6 +112,10 @@ impl Connection {
             Call::Watch(wanted) => {
                 let caller = self.caller()?;
                 return Ok(Some(Stop::Watch { caller, wanted, id }));
+            }
+            Call::Unwatch { watch } if self.is_watched_elsewhere(watch) => {
+                self.pass_later(message);
+                return Ok(None);
             }
             Call::Unwatch { watch } => {
                 if !self.watches(|pushes| pushes.end(watch)) {
@@ -269,6 +290,12 @@ impl Connection {
         let sees_tokens = self.authority.sees_tokens();
         Ok(Caller { workspace, agent: self.agent.clone(), idempotency_key: None, sees_tokens })
     }
+}
+
+/// Whether a message ends a watch.
+fn ends_watch(text: &str) -> bool {
+    let fields = Fields::parse(text);
+    fields.is_ok_and(|mut fields| fields.take("command").as_deref() == Some("unwatch"))
 }
 
 fn named(workspace: Option<&WorkspaceName>) -> Result<&WorkspaceName, Problem> {

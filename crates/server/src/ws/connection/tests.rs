@@ -20,7 +20,9 @@ async fn a_connection_is_small() {
     let address = listener.local_addr().expect("it listens");
     let stream = TcpStream::connect(address).await.expect("it listens");
     let whole = (Stream::from(stream), None);
-    let serving = serve(shared, (1, Authority::default()), whole, Bytes::new(), Format::Json);
+    let authority = Authority::default();
+    let peer = Peer { number: 1, authority, format: Format::Json, others: None };
+    let serving = serve(shared, peer, whole, Bytes::new());
     let bytes = size_of_val(&serving);
     assert!(bytes <= BYTES_MAX, "a connection takes {bytes} bytes");
 }
