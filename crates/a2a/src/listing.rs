@@ -23,9 +23,9 @@ const PAGE_MAX: i64 = 100;
 const READ: u64 = 500;
 
 /// The place of a task in the order, as a page token says it.
-type Place = (Timestamp, TaskId);
+type SortKey = (Timestamp, TaskId);
 
-struct Listed(Place, Task);
+struct Listed(SortKey, Task);
 
 impl PartialEq for Listed {
     fn eq(&self, other: &Self) -> bool {
@@ -52,7 +52,7 @@ struct Filter {
     context: String,
     state: Option<&'static str>,
     since: Option<Timestamp>,
-    after: Option<Place>,
+    after: Option<SortKey>,
 }
 
 impl Filter {
@@ -88,7 +88,7 @@ impl Filter {
     }
 }
 
-fn place(token: &str) -> Option<Place> {
+fn place(token: &str) -> Option<SortKey> {
     let (time, task) = token.split_once('_')?;
     Some((Timestamp(time.parse().ok()?), TaskId::parse(task).ok()?))
 }

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use baton_core::context::{self, Context};
 use baton_core::contract::{self, Declaration};
-use baton_core::contracts::{Contract, Problem};
+use baton_core::contracts::{Contract, ContractProblem};
 use baton_core::history::Explanation;
 use baton_core::rule::Judgement;
 use baton_core::search::Results;
-use baton_core::sync::{CopyChanges, Report};
+use baton_core::sync::{CopyChanges, SyncReport};
 use baton_core::workspace::{Differences, Forked, Listed};
 use baton_core::{
     AgentId, ArtifactId, CheckpointId, CheckpointKey, ContractName, Entry, HandoffId, Key,
@@ -18,7 +18,7 @@ use baton_core::{
     semaphore, spend, state, stream, task, topic, user_event, wait, workspace,
 };
 
-use crate::{Accepted, Copied, Done, Held, Written};
+use crate::{Accepted, Copied, Done, HeldLocks, Written};
 
 /// A type that a reply contains. A list is a page of items and the cursor of the next page.
 pub(crate) trait FromReply: Sized {
@@ -92,16 +92,16 @@ replies! {
     Declaration: Contract(contract::Reply::Declaration(declaration)) => declaration;
     (Vec<Declaration>, Option<ContractName>):
         Contract(contract::Reply::Declarations { declarations, cursor }) => (declarations, cursor);
-    Vec<Problem>: Contract(contract::Reply::Problems { problems }) => problems;
+    Vec<ContractProblem>: Contract(contract::Reply::Problems { problems }) => problems;
 
     Context: Context(context::Reply::Context(context)) => context;
 
     lock::Lock: Lock(lock::Reply::Lock(lock)) => lock;
     lock::Hold: Lock(lock::Reply::Hold(Some(hold))) => hold;
     Option<lock::Hold>: Lock(lock::Reply::Hold(hold)) => hold;
-    (Held, Option<LockName>):
+    (HeldLocks, Option<LockName>):
         Lock(lock::Reply::Locks { locks, deadlocks, cursor }) =>
-            (Held { locks, deadlocks }, cursor);
+            (HeldLocks { locks, deadlocks }, cursor);
 
     semaphore::Semaphore: Semaphore(semaphore::Reply::Semaphore(semaphore)) => semaphore;
     semaphore::Permit: Semaphore(semaphore::Reply::Permit(Some(permit))) => permit;
@@ -182,7 +182,7 @@ replies! {
         Workspace(workspace::Reply::Workspaces { workspaces, cursor }) => (workspaces, cursor);
     Forked: Workspace(workspace::Reply::Forked(forked)) => forked;
     CopyChanges: Workspace(workspace::Reply::Changes(changes)) => *changes;
-    Report: Workspace(workspace::Reply::Synced(report)) => report;
+    SyncReport: Workspace(workspace::Reply::Synced(report)) => report;
     Listed: Workspace(workspace::Reply::Deleted(deleted)) => deleted;
     Differences: Workspace(workspace::Reply::Differences(differences)) => differences;
     Results: Workspace(workspace::Reply::Found(results)) => results;

@@ -60,7 +60,9 @@ pub use rejection::Rejection;
 pub use reply::{Answer, Reply};
 pub use signal::Signal;
 pub use space::batch::Batch;
-pub use space::{Committed, Ended, FastSet, Outcome, Progress, Space, StorageQuota, Suspended};
+pub use space::{
+    CallOutcome, CommitProgress, Committed, Ended, FastSet, Space, StorageQuota, Suspended,
+};
 pub use state::Entry;
 pub use time::Timestamp;
 pub use transaction::Precondition;

@@ -54,7 +54,7 @@ use crate::rejection::Rejection;
 use crate::reply::Reply;
 use crate::signal::Signal;
 use crate::space::batch::Batch;
-use crate::space::{Committed, Ended, Head, Outcome, Space};
+use crate::space::{CallOutcome, Committed, Ended, Head, Space};
 use crate::state::Entry;
 use crate::storage::Entries;
 use crate::time::Timestamp;
@@ -277,7 +277,7 @@ impl World {
 
     fn change(
         &mut self,
-        change: impl FnOnce(&mut Space) -> Result<Committed<Option<Outcome>>, Rejection>,
+        change: impl FnOnce(&mut Space) -> Result<Committed<Option<CallOutcome>>, Rejection>,
     ) -> String {
         let before = Picture::of(&self.space);
         let deadline = self.space.next_deadline();
@@ -293,16 +293,18 @@ impl World {
         assert_eq!(Picture::of(&self.space), before, "what did not happen left a trace");
         assert_eq!(self.space.next_deadline(), deadline, "a deadline moved");
         match committed {
-            Ok(Committed { outcome: Some(Outcome::Answered(_)), live, .. }) if !live.is_empty() => {
+            Ok(Committed { outcome: Some(CallOutcome::Answered(_)), live, .. })
+                if !live.is_empty() =>
+            {
                 let batch = &live[0];
                 assert_eq!(batch.revision, self.space.revision(), "told after what was");
                 let lines: Vec<String> = batch.events.iter().map(rendered).collect();
                 format!("told {}", lines.join("; "))
             }
-            Ok(Committed { outcome: Some(Outcome::Answered(answer)), .. }) => {
+            Ok(Committed { outcome: Some(CallOutcome::Answered(answer)), .. }) => {
                 rendered_again(&answer)
             }
-            Ok(Committed { outcome: Some(Outcome::Waits(wait)), .. }) => {
+            Ok(Committed { outcome: Some(CallOutcome::Waits(wait)), .. }) => {
                 format!("call {wait} waits on")
             }
             Ok(Committed { outcome: None, .. }) => "nothing".into(),
@@ -310,7 +312,7 @@ impl World {
         }
     }
 
-    fn happened(&mut self, committed: Committed<Option<Outcome>>, before: Timestamp) -> String {
+    fn happened(&mut self, committed: Committed<Option<CallOutcome>>, before: Timestamp) -> String {
         let Committed { outcome, batch, ended, live, .. } = committed;
         let batch = batch.expect("something happened");
         assert_eq!(batch.revision, self.space.revision());
@@ -332,7 +334,7 @@ impl World {
             lines.extend(batch.events.iter().map(|event| format!("told {}", rendered(event))));
         }
         match &outcome {
-            Some(Outcome::Answered(answer)) => {
+            Some(CallOutcome::Answered(answer)) => {
                 assert_eq!(answer.revision, self.space.revision());
                 check_encoding(&answer.reply);
                 if let Reply::State(state::Reply::Entry(entry)) = &answer.reply {
@@ -345,7 +347,7 @@ impl World {
                     lines.extend(warnings.map(|warning| format!("warning {}", warning.code)));
                 }
             }
-            Some(Outcome::Waits(wait)) => lines.push(format!("call {wait} waits")),
+            Some(CallOutcome::Waits(wait)) => lines.push(format!("call {wait} waits")),
             None => {}
         }
         for Ended { wait, reply, .. } in ended {

@@ -244,7 +244,7 @@ pub fn outlines(record: &[u8]) -> impl Iterator<Item = Result<(u32, Outline<'_>)
 
 #[cfg(test)]
 mod tests {
-    use baton_core::storage::Head;
+    use baton_core::storage::WriteHead;
     use baton_core::{Json, Key, NamespaceName, Version, state, workspace};
 
     use super::*;
@@ -284,7 +284,7 @@ mod tests {
         let (namespace, key) = (NamespaceName::shared(), Key::parse("plan").unwrap());
         let value = Json::parse(r#"{"a":[1]}"#).unwrap();
         let head =
-            Head { revision: batch.revision.0, time_ms: batch.time.0, version: 3, author: 0 };
+            WriteHead { revision: batch.revision.0, time_ms: batch.time.0, version: 3, author: 0 };
         let packed = baton_core::storage::Entry::new(head, key.as_str(), value.as_bytes());
         let entry = Entry::new(packed, namespace, batch.agent.clone());
         let batch = Batch::of_set(&entry);

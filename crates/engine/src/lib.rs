@@ -79,7 +79,7 @@ pub use baton_client::{
     AskingHistory, Barriers, BuildingContext, CallBatch, Caller, Carrier, Check, Checkpoints,
     Claiming, Completing, Contracts, CreateNamespace, CreatePipeline, CreateStream, Creating,
     DeclaringContract, Done, Error, Events, Failing, Handled, HandlerFailed, Handling,
-    HandoffRules, Handoffs, Happened, Held, Hiding, Item, Joining, Joins, Locks, Messages,
+    HandoffRules, Handoffs, Happened, HeldLocks, Hiding, Item, Joining, Joins, Locks, Messages,
     Namespaces, Offering, Patching, Pipelines, PutOptions, Putting, Reactions, Reading,
     ReadingFrames, Receiving, Registration, Requesting, Retrying, Reviewing, Saving, SecretOptions,
     Secrets, Semaphores, Sending, Session, Setting, State, StoredArtifact, Streams, SyncOptions,

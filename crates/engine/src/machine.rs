@@ -38,8 +38,8 @@ use std::sync::Arc;
 
 use baton_core::access::Viewer;
 use baton_core::{
-    AgentId, Committed, FastSet, Outcome, Progress, Query, Rejection, Reply, Request, Revision,
-    Signal, Space, Timestamp, WaitId, WorkspaceName, limits, state,
+    AgentId, CallOutcome, CommitProgress, Committed, FastSet, Query, Rejection, Reply, Request,
+    Revision, Signal, Space, Timestamp, WaitId, WorkspaceName, limits, state,
 };
 use baton_log::Position;
 
@@ -284,13 +284,13 @@ impl Machine {
         &mut self,
         workspace: &WorkspaceName,
         before: Revision,
-        progress: Progress<Option<Outcome>>,
+        progress: CommitProgress<Option<CallOutcome>>,
         agent: &AgentId,
         now: Timestamp,
     ) -> Option<Admission<Queued, Request>> {
         match progress {
-            Progress::Done(committed) => self.apply(workspace, before, committed, agent, now),
-            Progress::Suspended(suspended) => {
+            CommitProgress::Done(committed) => self.apply(workspace, before, committed, agent, now),
+            CommitProgress::Suspended(suspended) => {
                 self.offload(workspace, suspended).map(Admission::Wait)
             }
         }
@@ -302,7 +302,7 @@ impl Machine {
         &mut self,
         workspace: &WorkspaceName,
         before: Revision,
-        committed: Committed<Option<Outcome>>,
+        committed: Committed<Option<CallOutcome>>,
         agent: &AgentId,
         now: Timestamp,
     ) -> Option<Admission<Queued, Request>> {

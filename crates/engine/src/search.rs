@@ -18,7 +18,7 @@ use std::cell::Cell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use baton_core::refusal::within;
-use baton_core::search::{Filter, Index, Kind, Results, Search};
+use baton_core::search::{Filter, Results, Search, SearchIndex, SearchKind};
 use baton_core::{Batch, MessageId, Revision, TaskId, Timestamp, WorkspaceName, limits, workspace};
 use baton_log::Log;
 
@@ -35,7 +35,7 @@ const INDEX_IDLE_MS: u64 = 600_000;
 const CATCH_UP_BYTES: usize = 1 << 20;
 
 /// The index of one workspace, once there is one.
-type Shared = Arc<Mutex<Option<Index>>>;
+type Shared = Arc<Mutex<Option<SearchIndex>>>;
 
 /// An index and its workspace.
 struct CachedIndex {
@@ -139,7 +139,7 @@ impl<L: Log> Past<'_, L> {
     }
 
     /// Whether the space still contains an object that has ended.
-    fn still_has(&self, kind: Kind, identity: &str, has_left: &Cell<bool>) -> bool {
+    fn still_has(&self, kind: SearchKind, identity: &str, has_left: &Cell<bool>) -> bool {
         let mut machine = self.shard().settled(self.workspace());
         let Some(resident) = machine.resident(self.workspace()) else {
             has_left.set(true);
@@ -147,16 +147,18 @@ impl<L: Log> Past<'_, L> {
         };
         let space = &resident.space;
         match kind {
-            Kind::Task => TaskId::parse(identity).is_ok_and(|it| space.task.get(&it).is_some()),
-            Kind::Message => {
+            SearchKind::Task => {
+                TaskId::parse(identity).is_ok_and(|it| space.task.get(&it).is_some())
+            }
+            SearchKind::Message => {
                 MessageId::parse(identity).is_ok_and(|it| space.message.get(&it).is_some())
             }
-            Kind::Key | Kind::Event => true,
+            SearchKind::Key | SearchKind::Event => true,
         }
     }
 
     /// An index of the current state and of recent events.
-    fn index(&self) -> Result<Index, Error> {
+    fn index(&self) -> Result<SearchIndex, Error> {
         let present = self.present();
         let space = self.space(present)?;
         let lately = present.0.saturating_sub(limits::SEARCH_EVENTS_MAX as u64);
@@ -182,10 +184,10 @@ impl<L: Log> Past<'_, L> {
                 }
             }
         });
-        Index::of(&space, after, batches)
+        SearchIndex::of(&space, after, batches)
     }
 
-    fn catch_up(&self, index: &mut Index) -> Result<(), Error> {
+    fn catch_up(&self, index: &mut SearchIndex) -> Result<(), Error> {
         while index.revision() < self.present() {
             for batch in self.some_batches(index.revision().next())? {
                 index.apply(&batch);

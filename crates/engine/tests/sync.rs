@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use baton::core::namespace::rules::Rules;
 use baton::core::state::List;
 use baton::core::state::merge::Merge;
-use baton::core::sync::{Choice, Decision, How, Report, Won};
+use baton::core::sync::{Choice, Decision, How, SyncReport, Won};
 use baton::core::{Json, Revision};
 use baton::{Baton, Error, SyncOptions, Workspace};
 use proptest::prelude::*;
@@ -34,12 +34,12 @@ async fn content(workspace: &Workspace) -> BTreeMap<String, Value> {
     content
 }
 
-async fn sync(to: &Workspace, from: &Workspace) -> Report {
+async fn sync(to: &Workspace, from: &Workspace) -> SyncReport {
     to.sync_from(from, &SyncOptions::default()).await.unwrap()
 }
 
-fn summary(report: &Report) -> Vec<String> {
-    let line = |it: &baton::core::sync::Outcome| {
+fn summary(report: &SyncReport) -> Vec<String> {
+    let line = |it: &baton::core::sync::SyncOutcome| {
         let key = it.key.as_ref().map_or("", |key| key.as_str());
         let won = serde_json::to_value(it.won).unwrap();
         let by = serde_json::to_value(it.by).unwrap();
@@ -385,7 +385,7 @@ impl Fleet {
         }
     }
 
-    async fn sync(&mut self, to: usize, from: usize) -> Report {
+    async fn sync(&mut self, to: usize, from: usize) -> SyncReport {
         let before = content(&self.copies[to]).await;
         let report = sync(&self.copies[to], &self.copies[from]).await;
         for outcome in &report.outcomes {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use baton::core::history::{At, Change, Manner, Origin};
+use baton::core::history::{At, Manner, Origin, SubjectChange};
 use baton::core::state::{Command as StateCommand, Transfer};
 use baton::core::workspace::{Command, Diff};
 use baton::core::{Kind, Query, Reply, Revision, TaskId, Timestamp, task};
@@ -160,15 +160,15 @@ async fn differences_tell_what_began_changed_and_ended() {
     ada.tasks().cancel(other.id.as_str(), None).await.unwrap();
     ada.namespaces().delete("notes").await.unwrap();
     let expected = [
-        ("namespaces/notes", Change::Ended, 1),
-        ("state/notes/n", Change::Ended, 1),
-        ("state/shared/new", Change::Created, 1),
-        ("state/shared/old", Change::Ended, 1),
-        ("state/shared/plan", Change::Changed, 1),
+        ("namespaces/notes", SubjectChange::Ended, 1),
+        ("state/notes/n", SubjectChange::Ended, 1),
+        ("state/shared/new", SubjectChange::Created, 1),
+        ("state/shared/old", SubjectChange::Ended, 1),
+        ("state/shared/plan", SubjectChange::Changed, 1),
     ];
     let tasks = [
-        (format!("tasks/{}", task.id), Change::Changed, 1),
-        (format!("tasks/{}", other.id), Change::Passed, 2),
+        (format!("tasks/{}", task.id), SubjectChange::Changed, 1),
+        (format!("tasks/{}", other.id), SubjectChange::Passed, 2),
     ];
     let expected = expected.map(|(subject, change, count)| (subject.to_owned(), change, count));
     let expected: Vec<_> = expected.into_iter().chain(tasks).collect();

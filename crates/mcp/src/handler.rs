@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
 use crate::operation::{Object, bad};
-use crate::resources::{MEDIA_TYPE, Place};
+use crate::resources::{MEDIA_TYPE, ResourceUri};
 use crate::tools::{Approval, Call};
 use crate::toolset::{Toolset, derived_operation};
 use crate::view::Detail;
@@ -130,7 +130,7 @@ impl Mcp {
         context: &RequestContext<RoleServer>,
     ) -> Result<Watch, ErrorData> {
         let workspace = self.workspace(context).map_err(|problem| error_of(&problem))?;
-        let place = Place::parse(uri).ok_or_else(|| not_found(uri))?;
+        let place = ResourceUri::parse(uri).ok_or_else(|| not_found(uri))?;
         let pattern = place.pattern(workspace.agent().as_str()).ok_or_else(|| not_found(uri))?;
         workspace
             .watch(&pattern)
@@ -290,7 +290,7 @@ impl ServerHandler for Mcp {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let place = Place::parse(&request.uri).ok_or_else(|| not_found(&request.uri))?;
+        let place = ResourceUri::parse(&request.uri).ok_or_else(|| not_found(&request.uri))?;
         let workspace = self.workspace(&context).map_err(|problem| error_of(&problem))?;
         let content = place.read(&workspace).await.map_err(|problem| error_of(&problem))?;
         let text = answer::text(&answer::fitted(content, Detail::Detailed));
@@ -324,7 +324,7 @@ impl ServerHandler for Mcp {
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
         let uris = requested.resource_subscriptions.clone().unwrap_or_default();
-        let known = uris.into_iter().filter(|uri| Place::parse(uri).is_some());
+        let known = uris.into_iter().filter(|uri| ResourceUri::parse(uri).is_some());
         let known: Vec<String> = known.take(SUBSCRIPTIONS_MAX).collect();
         let mut accepted = SubscriptionFilter::new();
         accepted.resource_subscriptions = (!known.is_empty()).then_some(known);

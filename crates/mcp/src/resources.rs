@@ -20,7 +20,7 @@ const RECORDS: u64 = 20;
 
 /// What a URI names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum ResourceUri {
     Brief,
     Tasks,
     Inbox,
@@ -62,7 +62,7 @@ pub(crate) fn templates() -> Vec<ResourceTemplate> {
     rows.into_iter().map(template).collect()
 }
 
-impl Place {
+impl ResourceUri {
     /// The place that a URI names; none if it names none.
     pub(crate) fn parse(uri: &str) -> Option<Self> {
         let path = uri.strip_prefix(SCHEME)?;
@@ -139,10 +139,10 @@ mod tests {
 
     #[test]
     fn uris_name_places() {
-        let record = |text: &str| Some(Place::Record(text.to_owned()));
+        let record = |text: &str| Some(ResourceUri::Record(text.to_owned()));
         for (uri, place) in [
-            ("baton://brief", Some(Place::Brief)),
-            ("baton://state/shared", Some(Place::Namespace("shared".to_owned()))),
+            ("baton://brief", Some(ResourceUri::Brief)),
+            ("baton://state/shared", Some(ResourceUri::Namespace("shared".to_owned()))),
             ("baton://state/shared/a%20b", record("state/shared/a b")),
             ("baton://tasks/t-7", record("tasks/t-7")),
             ("baton://tasks/", None),
@@ -150,8 +150,8 @@ mod tests {
             ("file:///etc/passwd", None),
             ("", None),
         ] {
-            assert_eq!(Place::parse(uri), place, "{uri}");
+            assert_eq!(ResourceUri::parse(uri), place, "{uri}");
         }
-        assert!(resources().iter().all(|one| Place::parse(&one.uri).is_some()));
+        assert!(resources().iter().all(|one| ResourceUri::parse(&one.uri).is_some()));
     }
 }

@@ -112,14 +112,14 @@ pub(crate) async fn encode_apart<T: Send + 'static>(
 #[cfg(test)]
 mod tests {
     use baton_core::state::Page;
-    use baton_core::storage::{Entry as Packed, Head};
+    use baton_core::storage::{Entry as Packed, WriteHead};
     use baton_core::{AgentId, Entry, NamespaceName, Revision};
 
     use super::*;
 
     fn page(entries: usize, bytes: usize) -> Answer {
         let entry = |number: usize| {
-            let head = Head { revision: 1, time_ms: 1, version: 1, author: 0 };
+            let head = WriteHead { revision: 1, time_ms: 1, version: 1, author: 0 };
             let value = format!("\"{}\"", "x".repeat(bytes));
             let packed = Packed::new(head, &format!("k{number}"), value.as_bytes());
             Entry::new(packed, NamespaceName::shared(), AgentId::parse("ada").unwrap())

@@ -87,7 +87,7 @@ impl IntoResponse for Refused {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
         let (kind, code) = (problem.kind, problem.code.into());
-        response.extensions_mut().insert(Outcome { kind, code });
+        response.extensions_mut().insert(RefusalLabel { kind, code });
         response
     }
 }
@@ -104,7 +104,7 @@ fn retry_after_s(problem: &Problem) -> Option<u64> {
 
 /// The kind of a refusal and its code, for metrics and the server log.
 #[derive(Clone)]
-pub(crate) struct Outcome {
+pub(crate) struct RefusalLabel {
     pub(crate) kind: Kind,
     pub(crate) code: Arc<str>,
 }

@@ -12,7 +12,7 @@ use baton_core::WorkspaceName;
 use tokio::sync::{Notify, Semaphore};
 
 use crate::access::{Access, Authority};
-use crate::cluster::{Front, Place};
+use crate::cluster::{Front, ShardSlot};
 use crate::fairness::Fairness;
 use crate::guard::Hosts;
 use crate::metrics::Metrics;
@@ -53,7 +53,7 @@ pub(crate) struct Shared {
     pub(crate) baton: Baton,
     doors: Arc<Doors>,
     /// The part of the workspaces that the engine has; none if it has all.
-    pub(crate) place: Option<Place>,
+    pub(crate) place: Option<ShardSlot>,
     /// The engines that divide the processors among themselves, each with the connections that use
     /// it. None if connections are not bound to an engine, as in a cluster: they send for
     /// themselves.
@@ -117,7 +117,7 @@ impl Shared {
     pub(crate) fn of(
         baton: Baton,
         doors: &Arc<Doors>,
-        place: Option<Place>,
+        place: Option<ShardSlot>,
         engines: u32,
     ) -> Arc<Self> {
         Arc::new(Self {

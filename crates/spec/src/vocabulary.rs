@@ -11,7 +11,7 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use crate::{COMPONENTS, reference};
-use baton_server::access::{DenialPage, Made, Record, Wanted};
+use baton_server::access::{DenialPage, Made, TokenRecord, Wanted};
 
 /// The fields and replies of all operations.
 pub(crate) struct Vocabulary {
@@ -43,7 +43,7 @@ impl Vocabulary {
         // Paths and headers refer to these, and no command does.
         generator.subschema_for::<(Kind, Precondition, WorkspaceName, IdempotencyKey)>();
         generator.subschema_for::<Minimal>();
-        generator.subschema_for::<(Wanted, Made, Record, DenialPage)>();
+        generator.subschema_for::<(Wanted, Made, TokenRecord, DenialPage)>();
         let mut components = generator.definitions().clone();
         let (mut fields, mut results) = (BTreeMap::new(), BTreeMap::new());
         let mut other_results = BTreeMap::new();

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::context::Context as Place;
+use crate::context::Context as Invocation;
 use crate::failure::Failure;
 use crate::output::{Output, plain};
 
@@ -28,7 +28,7 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    pub(crate) async fn run(self, place: &Place, output: &mut Output) -> Result<(), Failure> {
+    pub(crate) async fn run(self, place: &Invocation, output: &mut Output) -> Result<(), Failure> {
         let mut building = place.workspace().await?.context();
         if let Some(task) = &self.task {
             building = building.task(task);

@@ -124,7 +124,7 @@ impl Serve {
         let Some(engines) = engines else {
             let (log, advertise) = (serving.log.unwrap_or_default(), serving.advertise);
             let ca_file = context.settings().ca_file.as_deref();
-            let place = Place {
+            let place = LogLocation {
                 log: &log,
                 advertise,
                 shards: serving.shards,
@@ -202,7 +202,7 @@ impl Scheme {
     not(any(feature = "nats", feature = "postgres")),
     expect(dead_code, reason = "used only with a database")
 )]
-struct Place<'a> {
+struct LogLocation<'a> {
     log: &'a str,
     advertise: Option<String>,
     shards: Option<u32>,
@@ -213,7 +213,7 @@ struct Place<'a> {
 
 #[cfg(any(feature = "nats", feature = "postgres"))]
 async fn serve_database(
-    place: Place<'_>,
+    place: LogLocation<'_>,
     options: Options,
     settings: Settings,
     announcer: &Announcer,
@@ -237,7 +237,7 @@ async fn serve_database(
 
 #[cfg(not(any(feature = "nats", feature = "postgres")))]
 async fn serve_database(
-    _: Place<'_>,
+    _: LogLocation<'_>,
     _: Options,
     _: Settings,
     _: &Announcer,

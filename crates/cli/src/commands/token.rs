@@ -6,7 +6,7 @@ use baton_client::Method;
 use baton_core::access::{Grant, Role};
 use baton_core::{AgentId, Pattern};
 use baton_server::Quota;
-use baton_server::access::{DenialPage, Made, Record, Tokens, Wanted};
+use baton_server::access::{DenialPage, Made, TokenRecord, Tokens, Wanted};
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, Subcommand, ValueEnum};
 use serde::Deserialize;
@@ -137,7 +137,7 @@ impl From<Rank> for Role {
 
 #[derive(Deserialize)]
 struct Listed {
-    tokens: Vec<Record>,
+    tokens: Vec<TokenRecord>,
 }
 
 impl Token {
@@ -201,9 +201,11 @@ impl TokenStore<'_> {
         }
     }
 
-    async fn all(&self) -> Result<Vec<Record>, Failure> {
+    async fn all(&self) -> Result<Vec<TokenRecord>, Failure> {
         match self {
-            Self::Data(tokens) => Ok(tokens.all().await?.into_iter().map(Record::shown).collect()),
+            Self::Data(tokens) => {
+                Ok(tokens.all().await?.into_iter().map(TokenRecord::shown).collect())
+            }
             Self::Server(context) => {
                 let listed: Listed = context.administer(Method::GET, "access/tokens", None).await?;
                 Ok(listed.tokens)
@@ -211,7 +213,7 @@ impl TokenStore<'_> {
         }
     }
 
-    async fn revoke(&self, id: &str) -> Result<Record, Failure> {
+    async fn revoke(&self, id: &str) -> Result<TokenRecord, Failure> {
         match self {
             Self::Data(tokens) => Ok(tokens.revoke(id).await?.shown()),
             Self::Server(context) => {

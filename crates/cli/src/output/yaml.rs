@@ -13,20 +13,20 @@ const STEP: &str = "  ";
 /// Converts a JSON text to a document that ends with a newline.
 pub(super) fn document(json: &str) -> String {
     let mut out = String::new();
-    write(&mut out, json, 0, Place::Line);
+    write(&mut out, json, 0, Position::Line);
     out
 }
 
 /// The position of a value.
 #[derive(Clone, Copy, PartialEq)]
-enum Place {
+enum Position {
     /// At the start of a line, or after the dash of a list.
     Line,
     /// After a key.
     Name,
 }
 
-fn write(out: &mut String, json: &str, level: usize, place: Place) {
+fn write(out: &mut String, json: &str, level: usize, place: Position) {
     let pairs: Vec<(String, Box<RawValue>)> = match json.trim_start().as_bytes().first() {
         Some(b'{') => Fields::parse(json).map(|(name, value)| (scalar(&name) + ":", value)),
         Some(b'[') => {
@@ -38,7 +38,7 @@ fn write(out: &mut String, json: &str, level: usize, place: Place) {
     if !pairs.is_empty() {
         return block(out, &pairs, level, place);
     }
-    if place == Place::Name {
+    if place == Position::Name {
         out.push(' ');
     }
     let text = serde_json::from_str::<String>(json).map(|text| scalar(&text));
@@ -47,9 +47,9 @@ fn write(out: &mut String, json: &str, level: usize, place: Place) {
     out.push('\n');
 }
 
-fn block(out: &mut String, pairs: &[(String, Box<RawValue>)], level: usize, place: Place) {
-    let mut indented = place == Place::Line;
-    if place == Place::Name {
+fn block(out: &mut String, pairs: &[(String, Box<RawValue>)], level: usize, place: Position) {
+    let mut indented = place == Position::Line;
+    if place == Position::Name {
         out.push('\n');
     }
     for (mark, value) in pairs {
@@ -60,9 +60,9 @@ fn block(out: &mut String, pairs: &[(String, Box<RawValue>)], level: usize, plac
         out.push_str(mark);
         if mark == "-" {
             out.push(' ');
-            write(out, value.get(), level + 1, Place::Line);
+            write(out, value.get(), level + 1, Position::Line);
         } else {
-            write(out, value.get(), level + 1, Place::Name);
+            write(out, value.get(), level + 1, Position::Name);
         }
     }
 }

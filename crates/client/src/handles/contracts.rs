@@ -1,7 +1,7 @@
 //! The contracts of a workspace: what is declared, and which agents depend on which keys.
 
 use baton_core::contract::{self, Command, Declaration, Declare, OnBreak, Query, Terms};
-use baton_core::contracts::{Contract, Problem};
+use baton_core::contracts::{Contract, ContractProblem};
 use baton_core::json::Shape;
 use baton_core::refusal::BadField;
 use baton_core::schema::Schema;
@@ -43,12 +43,12 @@ impl Contracts {
     }
 
     /// Lists the contracts that are broken.
-    pub async fn check(&self) -> Result<Vec<Problem>, Error> {
+    pub async fn check(&self) -> Result<Vec<ContractProblem>, Error> {
         self.workspace.query(Query::Check { namespace: None, schema: None }).await
     }
 
     /// Lists the contracts of one namespace that are broken.
-    pub async fn check_namespace(&self, namespace: &str) -> Result<Vec<Problem>, Error> {
+    pub async fn check_namespace(&self, namespace: &str) -> Result<Vec<ContractProblem>, Error> {
         let namespace = Some(NamespaceName::parse(namespace)?);
         self.workspace.query(Query::Check { namespace, schema: None }).await
     }
@@ -58,7 +58,7 @@ impl Contracts {
         &self,
         namespace: &str,
         schema: impl Serialize,
-    ) -> Result<Vec<Problem>, Error> {
+    ) -> Result<Vec<ContractProblem>, Error> {
         let namespace = Some(NamespaceName::parse(namespace)?);
         let schema = Json::of(&schema).map_err(Rejection::from)?;
         let schema = Some(Schema::compile(&schema).map_err(Rejection::from)?);

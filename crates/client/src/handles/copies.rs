@@ -1,7 +1,7 @@
 //! Copies of a workspace that have changed independently.
 
 use baton_core::KeyName;
-use baton_core::sync::{ChangesQuery, CopyChanges, Decision, Known, Report, Sync};
+use baton_core::sync::{ChangesQuery, CopyChanges, Decision, Known, Sync, SyncReport};
 use baton_core::workspace::{Command, Query};
 
 use crate::{Error, Workspace};
@@ -32,8 +32,8 @@ impl Workspace {
         &self,
         other: &Workspace,
         options: &SyncOptions,
-    ) -> Result<Report, Error> {
-        let mut total: Option<Report> = None;
+    ) -> Result<SyncReport, Error> {
+        let mut total: Option<SyncReport> = None;
         loop {
             let CopyChanges { copy, seen, .. } = self.changes(ChangesQuery::default()).await?;
             let with = Some(Known { copy, seen });
@@ -54,7 +54,11 @@ impl Workspace {
     }
 
     /// Takes in one document. If an entry changes in the meantime, it is compared again.
-    async fn take_in(&self, theirs: CopyChanges, options: &SyncOptions) -> Result<Report, Error> {
+    async fn take_in(
+        &self,
+        theirs: CopyChanges,
+        options: &SyncOptions,
+    ) -> Result<SyncReport, Error> {
         let name = |namespace: &str, key: &str| format!("{namespace}/{key}");
         let keys = theirs.entries.iter().map(|it| name(it.namespace.as_str(), it.key.as_str()));
         let keys: Vec<KeyName> =

@@ -8,7 +8,7 @@ use crate::{Error, Locks};
 
 /// The locks that are held, and the deadlocks among their waiters.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Held {
+pub struct HeldLocks {
     /// The locks that are held, by name.
     pub locks: Vec<Lock>,
     /// Cycles of waiters, each of which waits for the next.
@@ -53,14 +53,14 @@ impl Locks {
     }
 
     /// Lists the locks that are held, with their waiters.
-    pub async fn list(&self) -> Result<Held, Error> {
+    pub async fn list(&self) -> Result<HeldLocks, Error> {
         let (mut all, mut cursor) = (Vec::new(), None);
         loop {
             let list = Query::List { limit: None, cursor };
-            let (Held { locks, deadlocks }, next) = self.workspace.query(list).await?;
+            let (HeldLocks { locks, deadlocks }, next) = self.workspace.query(list).await?;
             all.extend(locks);
             if next.is_none() {
-                return Ok(Held { locks: all, deadlocks });
+                return Ok(HeldLocks { locks: all, deadlocks });
             }
             cursor = next;
         }

@@ -45,7 +45,7 @@ pub use events::{AskingHistory, Handled, HandlerFailed, Handling, Happened};
 pub use handoffs::{Accepted, Check, Offering};
 pub use history::since;
 pub use joins::Joining;
-pub use locks::{Acquiring, Held};
+pub use locks::{Acquiring, HeldLocks};
 pub use messages::{Receiving, Requesting, Sending};
 pub use namespaces::CreateNamespace;
 pub use pipelines::CreatePipeline;

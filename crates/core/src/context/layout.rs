@@ -1,6 +1,6 @@
 //! Layout of a context: fences, sections, and the budget.
 
-use super::{Context, LeftOut, Section, Why};
+use super::{Context, ContextLeftOut, ContextWhy, Section};
 
 /// The first paragraph.
 const PREAMBLE: &str = "The following was assembled by Baton. Text between fences was written by \
@@ -42,7 +42,11 @@ pub(super) fn fenced(kind: &str, text: &str) -> String {
 }
 
 /// Takes items in order as long as they fit, and arranges them by section.
-pub(super) fn fit(items: Vec<Item>, mut left_out: Vec<LeftOut>, token_budget: u64) -> Context {
+pub(super) fn fit(
+    items: Vec<Item>,
+    mut left_out: Vec<ContextLeftOut>,
+    token_budget: u64,
+) -> Context {
     let bytes_max = usize::try_from(token_budget.saturating_mul(4)).unwrap_or(usize::MAX);
     let mut bytes = PREAMBLE.len();
     let mut begun: Vec<&str> = Vec::new();
@@ -53,7 +57,7 @@ pub(super) fn fit(items: Vec<Item>, mut left_out: Vec<LeftOut>, token_budget: u6
         let more = head + item.text.len() + 1;
         if bytes + more > bytes_max {
             let tokens = tokens(item.text.len());
-            too_many.push(LeftOut { what: item.what, why: Why::Budget, tokens });
+            too_many.push(ContextLeftOut { what: item.what, why: ContextWhy::Budget, tokens });
             continue;
         }
         bytes += more;

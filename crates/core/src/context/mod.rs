@@ -104,7 +104,7 @@ pub struct Context {
     pub sections: Vec<Section>,
     /// What was left out.
     #[serde(default)]
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<ContextLeftOut>,
     /// W3C trace context (`traceparent`) of the task, to be continued; it is not part of the text.
     /// Absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -127,21 +127,21 @@ pub struct Section {
 
 /// What was left out of a context.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ContextLeftOut"))]
-pub struct LeftOut {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ContextLeftOut {
     /// The name of what was left out.
     pub what: String,
     /// The reason.
-    pub why: Why,
+    pub why: ContextWhy,
     /// The number of tokens that it would have had; 0 if unknown.
     pub tokens: u64,
 }
 
 /// Why something was left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ContextWhy"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum Why {
+pub enum ContextWhy {
     /// It exceeds the token budget.
     Budget,
     /// It is referenced and does not exist.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::layout::{Item, fenced, fit, named};
-use super::{Build, Context, LeftOut, Rejection, Why};
+use super::{Build, Context, ContextLeftOut, ContextWhy, Rejection};
 use crate::agent::Status;
 use crate::handoff::Handoff;
 use crate::json::Json;
@@ -56,7 +56,7 @@ struct Selection<'a> {
     space: &'a Space,
     agent: &'a AgentId,
     items: Vec<Item>,
-    left_out: Vec<LeftOut>,
+    left_out: Vec<ContextLeftOut>,
     /// Keys that were added already.
     seen: BTreeSet<String>,
     /// The number of examined entries.
@@ -220,7 +220,7 @@ impl Selection<'_> {
         self.examined += 1;
         if self.examined == limits::CONTEXT_ENTRIES_MAX + 1 {
             let what = format!("more entries, beginning with {what}");
-            self.left_out.push(LeftOut { what, why: Why::NotExamined, tokens: 0 });
+            self.left_out.push(ContextLeftOut { what, why: ContextWhy::NotExamined, tokens: 0 });
         }
         self.examined <= limits::CONTEXT_ENTRIES_MAX
     }
@@ -245,8 +245,8 @@ impl Selection<'_> {
         let mut unread: Vec<_> = unread.take(limits::CONTEXT_MAIL_MAX + 1).collect();
         if unread.len() > limits::CONTEXT_MAIL_MAX {
             unread.pop();
-            let (what, why) = ("more mail".to_owned(), Why::NotExamined);
-            self.left_out.push(LeftOut { what, why, tokens: 0 });
+            let (what, why) = ("more mail".to_owned(), ContextWhy::NotExamined);
+            self.left_out.push(ContextLeftOut { what, why, tokens: 0 });
         }
         unread.sort_by_key(|message| &message.id);
         for message in unread {
@@ -272,7 +272,7 @@ impl Selection<'_> {
             None if is_expected => {
                 self.seen.insert(name.to_owned());
                 let what = format!("entry {name}");
-                self.left_out.push(LeftOut { what, why: Why::Missing, tokens: 0 });
+                self.left_out.push(ContextLeftOut { what, why: ContextWhy::Missing, tokens: 0 });
             }
             None => {}
         }

@@ -1,7 +1,7 @@
 //! Contexts: their contents, their order, and that agents cannot break out of fences.
 
 use super::layout::{fenced, named};
-use super::{Build, Context, Reply, Why};
+use super::{Build, Context, ContextWhy, Reply};
 use crate::command::Query as AnyQuery;
 use crate::limits;
 use crate::names::{AgentId, TaskId};
@@ -81,7 +81,7 @@ fn a_context_never_has_more_tokens_than_it_may() {
         let context = asked(&world, "bob", Some("t-1"), Some(budget));
         assert!(context.tokens <= budget, "{budget}");
         assert_eq!(items(&context) + context.left_out.len(), items(&whole), "{budget}");
-        assert!(context.left_out.iter().all(|it| it.why == Why::Budget && it.tokens > 0));
+        assert!(context.left_out.iter().all(|it| it.why == ContextWhy::Budget && it.tokens > 0));
         let parts: u64 = context.sections.iter().map(|section| section.tokens).sum();
         assert!(parts <= context.tokens + context.sections.len() as u64);
     }
@@ -108,7 +108,10 @@ fn what_is_named_and_not_there_is_told() {
     world.run(6_000, "bob", "state.delete agent:bob/draft");
     let context = asked(&world, "bob", Some("t-1"), None);
     let [missing] = &context.left_out[..] else { panic!("{:?}", context.left_out) };
-    assert_eq!((missing.what.as_str(), missing.why), ("entry agent:bob/draft", Why::Missing));
+    assert_eq!(
+        (missing.what.as_str(), missing.why),
+        ("entry agent:bob/draft", ContextWhy::Missing)
+    );
 }
 
 #[test]
@@ -121,7 +124,7 @@ fn looking_for_what_is_relevant_ends() {
     }
     let context = asked(&world, "ada", None, None);
     assert_eq!(context.sections[0].items.len(), limits::CONTEXT_RECENT_MAX);
-    let found = context.left_out.iter().filter(|it| it.why == Why::NotExamined).count();
+    let found = context.left_out.iter().filter(|it| it.why == ContextWhy::NotExamined).count();
     assert_eq!(found, 1, "{:?}", context.left_out);
 }
 

@@ -51,8 +51,8 @@ pub enum By {
 
 /// A dependency on a key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "KeyReader"))]
-pub struct Reader {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct KeyReader {
     /// An agent or a pattern of agents, `rule:NAME`, or `stage:PIPELINE/STAGE`.
     pub who: String,
     /// How the dependency is known.
@@ -67,8 +67,8 @@ pub struct Reader {
 
 /// The current state of a key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PresentKey"))]
-pub struct Present {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PresentKey {
     /// The version.
     pub version: Version,
     /// The JSON type of the value.
@@ -84,9 +84,9 @@ pub struct Contract {
     /// Agents, and `stage:PIPELINE/STAGE`.
     pub writers: Vec<String>,
     /// The dependencies on it.
-    pub readers: Vec<Reader>,
+    pub readers: Vec<KeyReader>,
     /// The current state of the key. Absent if it does not exist.
-    pub present: Option<Present>,
+    pub present: Option<PresentKey>,
 }
 
 /// What is wrong with a key.
@@ -108,8 +108,8 @@ pub enum Trouble {
 
 /// A broken dependency, or one that would break.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ContractProblem"))]
-pub struct Problem {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ContractProblem {
     /// `namespace/key`.
     pub key: String,
     /// What is wrong.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::usage::{KeyUsage, UsageByName, entry, gather, split_name};
-use super::{By, Problem, Trouble};
+use super::{By, ContractProblem, Trouble};
 use crate::contract::{Candidate, Rejection, Reply};
 use crate::json::Shape;
 use crate::limits;
@@ -49,7 +49,7 @@ fn dependants(known: &KeyUsage) -> Vec<String> {
 }
 
 /// Keys that are missing, or have another type than their readers got.
-fn broken(space: &Space, all: &UsageByName) -> Result<Vec<Problem>, Rejection> {
+fn broken(space: &Space, all: &UsageByName) -> Result<Vec<ContractProblem>, Rejection> {
     let mut problems = Vec::new();
     for (key, known) in all.iter().filter(|(_, known)| !known.readers.is_empty()) {
         let depended_on_by = dependants(known);
@@ -75,14 +75,14 @@ fn broken(space: &Space, all: &UsageByName) -> Result<Vec<Problem>, Rejection> {
                 (Trouble::Retyped, format!("`{key}` is of kind {kind} now, {then}"))
             }
         };
-        problems.push(Problem { key: key.clone(), problem, detail, depended_on_by });
+        problems.push(ContractProblem { key: key.clone(), problem, detail, depended_on_by });
     }
     Ok(problems)
 }
 
 /// Values that lack a field of a declared contract, or do not satisfy its schema. Other types are
 /// reported before.
-fn unsatisfied(space: &Space, all: &UsageByName) -> Result<Vec<Problem>, Rejection> {
+fn unsatisfied(space: &Space, all: &UsageByName) -> Result<Vec<ContractProblem>, Rejection> {
     let mut problems = Vec::new();
     let effort = Effort::default();
     let mut bytes = 0;
@@ -102,7 +102,12 @@ fn unsatisfied(space: &Space, all: &UsageByName) -> Result<Vec<Problem>, Rejecti
             let Some(breach) = breach.filter(|_| !is_retyped) else { continue };
             let (key, detail) = (key.clone(), breach.sentence(&contract.name, &contract.owner));
             let depended_on_by = vec![contract.owner.to_string()];
-            problems.push(Problem { key, problem: Trouble::Broken, detail, depended_on_by });
+            problems.push(ContractProblem {
+                key,
+                problem: Trouble::Broken,
+                detail,
+                depended_on_by,
+            });
         }
     }
     Ok(problems)
@@ -160,7 +165,7 @@ fn under(
     namespace: &NamespaceName,
     schema: &Schema,
     all: &UsageByName,
-) -> Result<Vec<Problem>, Rejection> {
+) -> Result<Vec<ContractProblem>, Rejection> {
     check_size(space, namespace)?;
     let mut problems = Vec::new();
     let effort = Effort::default();
@@ -174,7 +179,7 @@ fn under(
         let key = format!("{namespace}/{}", entry.key());
         let depended_on_by = all.get(&key).map(dependants).unwrap_or_default();
         let detail = format!("the value that is there would be refused: {violation}");
-        problems.push(Problem { key, problem: Trouble::Schema, detail, depended_on_by });
+        problems.push(ContractProblem { key, problem: Trouble::Schema, detail, depended_on_by });
     }
     let after = schema.source().to_value();
     for (name, known) in all.iter().filter(|(_, known)| !known.readers.is_empty()) {
@@ -182,7 +187,7 @@ fn under(
         for detail in lost_promises(space, namespace, &key, &after) {
             let depended_on_by = dependants(known);
             let problem = Trouble::Schema;
-            problems.push(Problem { key: name.clone(), problem, detail, depended_on_by });
+            problems.push(ContractProblem { key: name.clone(), problem, detail, depended_on_by });
         }
     }
     Ok(problems)

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::{By, Contract, Present, Reader};
+use super::{By, Contract, KeyReader, PresentKey};
 use crate::contract::{Rejection, Reply};
 use crate::handoff::{Handoff, List};
 use crate::json::Shape;
@@ -18,7 +18,7 @@ use crate::state::Entry;
 /// The known writers and readers of a key.
 #[derive(Default)]
 pub(super) struct KeyUsage {
-    pub(super) readers: Vec<Reader>,
+    pub(super) readers: Vec<KeyReader>,
     /// The agents that handed it over.
     pub(super) givers: BTreeSet<AgentId>,
     writers: BTreeSet<String>,
@@ -73,7 +73,7 @@ pub(super) fn gather(
             None => format!("rule:{}", rule.name),
         };
         for key in keys.iter().filter(|key| split_name(key).is_some() && is_wanted(key)) {
-            let reader = Reader { who: who.clone(), by: By::Rule, version: None, kind: None };
+            let reader = KeyReader { who: who.clone(), by: By::Rule, version: None, kind: None };
             all.entry(key.clone()).or_default().readers.push(reader);
         }
     }
@@ -83,7 +83,8 @@ pub(super) fn gather(
             budget.at(1 + stage.reads.len() + stage.writes.len())?;
             let who = format!("stage:{}/{}", record.name, stage.name);
             for key in meant(space, &stage.reads, &is_wanted, &mut budget)? {
-                let reader = Reader { who: who.clone(), by: By::Stage, version: None, kind: None };
+                let reader =
+                    KeyReader { who: who.clone(), by: By::Stage, version: None, kind: None };
                 all.entry(key).or_default().readers.push(reader);
             }
             for key in meant(space, &stage.writes, &is_wanted, &mut budget)? {
@@ -108,7 +109,7 @@ fn declared(
             let is_due = |key: &String| !terms.optional || entry(space, key).is_some();
             for key in keys.into_iter().filter(is_due) {
                 let (who, by) = (contract.owner.to_string(), By::Contract);
-                let reader = Reader { who, by, version: None, kind: terms.kind };
+                let reader = KeyReader { who, by, version: None, kind: terms.kind };
                 all.entry(key).or_default().readers.push(reader);
             }
         }
@@ -133,13 +134,13 @@ fn taken(handoff: &Handoff, is_wanted: &impl Fn(&str) -> bool, all: &mut UsageBy
                 known.givers.insert(handoff.from.clone());
             }
             let who = receiver.as_str();
-            let same = |there: &&mut Reader| there.who == who && there.by == By::Handoff;
+            let same = |there: &&mut KeyReader| there.who == who && there.by == By::Handoff;
             match known.readers.iter_mut().find(same) {
                 Some(there) if there.version >= Some(taken.version) => {}
                 Some(there) => {
                     (there.version, there.kind) = (Some(taken.version), Some(taken.kind));
                 }
-                None => known.readers.push(Reader {
+                None => known.readers.push(KeyReader {
                     who: who.to_owned(),
                     by: By::Handoff,
                     version: Some(taken.version),
@@ -218,6 +219,6 @@ fn contract(space: &Space, key: String, known: KeyUsage) -> Contract {
     let entry = entry(space, &key);
     writers.extend(entry.as_ref().map(|entry| entry.updated_by().to_string()));
     let present =
-        entry.map(|entry| Present { version: entry.version(), kind: Shape::of(entry.value()) });
+        entry.map(|entry| PresentKey { version: entry.version(), kind: Shape::of(entry.value()) });
     Contract { key, writers: writers.into_iter().collect(), readers, present }
 }

@@ -111,7 +111,7 @@ pub fn deciding() -> impl Iterator<Item = &'static str> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ChangeOfSubject"))]
 #[serde(rename_all = "snake_case")]
-pub enum Change {
+pub enum SubjectChange {
     /// It was created, and exists.
     Created,
     /// It existed before, and changed.
@@ -122,7 +122,7 @@ pub enum Change {
     Passed,
 }
 
-impl Change {
+impl SubjectChange {
     /// The change of something that existed before or not, and exists after or not.
     pub fn between(before: bool, after: bool) -> Self {
         match (before, after) {
@@ -172,7 +172,7 @@ pub struct Difference {
     /// The subject, such as `tasks/t-7` or `state/shared/plan`.
     pub subject: String,
     /// How it changed.
-    pub change: Change,
+    pub change: SubjectChange,
     /// The number of events.
     pub count: u64,
     /// The last events, oldest first.
@@ -235,24 +235,24 @@ mod tests {
     #[test]
     fn the_first_event_tells_what_was_before_and_the_last_decisive_one_what_is_after() {
         for (words, change) in [
-            (&["ready", "failed once"][..], Change::Changed),
-            (&["ready", "failed once", "ready", "failed"], Change::Ended),
-            (&["failed", "retried"], Change::Changed),
-            (&["retried", "ready", "completed"], Change::Ended),
-            (&["cancelled", "retried", "ready"], Change::Changed),
-            (&["ready", "completed"], Change::Ended),
-            (&["in review"], Change::Changed),
-            (&["in review", "returned"], Change::Changed),
-            (&["in review", "rejected"], Change::Ended),
-            (&["in review", "accepted", "completed"], Change::Ended),
-            (&["in review", "done by hand, of old"], Change::Ended),
-            (&["released", "acquired"], Change::Changed),
-            (&["acquired"], Change::Created),
-            (&["acquired", "released", "acquired"], Change::Created),
-            (&["acquired", "released"], Change::Passed),
-            (&["seen"], Change::Changed),
+            (&["ready", "failed once"][..], SubjectChange::Changed),
+            (&["ready", "failed once", "ready", "failed"], SubjectChange::Ended),
+            (&["failed", "retried"], SubjectChange::Changed),
+            (&["retried", "ready", "completed"], SubjectChange::Ended),
+            (&["cancelled", "retried", "ready"], SubjectChange::Changed),
+            (&["ready", "completed"], SubjectChange::Ended),
+            (&["in review"], SubjectChange::Changed),
+            (&["in review", "returned"], SubjectChange::Changed),
+            (&["in review", "rejected"], SubjectChange::Ended),
+            (&["in review", "accepted", "completed"], SubjectChange::Ended),
+            (&["in review", "done by hand, of old"], SubjectChange::Ended),
+            (&["released", "acquired"], SubjectChange::Changed),
+            (&["acquired"], SubjectChange::Created),
+            (&["acquired", "released", "acquired"], SubjectChange::Created),
+            (&["acquired", "released"], SubjectChange::Passed),
+            (&["seen"], SubjectChange::Changed),
         ] {
-            assert_eq!(Change::of(words.iter().copied().map(turn)), change, "{words:?}");
+            assert_eq!(SubjectChange::of(words.iter().copied().map(turn)), change, "{words:?}");
         }
     }
 }

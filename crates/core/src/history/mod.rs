@@ -31,5 +31,5 @@ mod sentence;
 
 pub use at::At;
 pub use cause::{Cause, Explanation};
-pub use difference::{Change, Difference, Happened, Turn, deciding};
+pub use difference::{Difference, Happened, SubjectChange, Turn, deciding};
 pub use origin::{Manner, Origin};

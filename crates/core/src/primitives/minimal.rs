@@ -134,7 +134,7 @@ mod tests {
     use super::*;
     use crate::command::{Mutation, Request};
     use crate::names::AgentId;
-    use crate::space::{Outcome, Space};
+    use crate::space::{CallOutcome, Space};
     use crate::time::Timestamp;
     use crate::wire::{Call, Frame, OPERATIONS, write_answer};
 
@@ -169,8 +169,8 @@ mod tests {
         let request = Request { mutation, idempotency_key: None };
         let ada = AgentId::parse("ada").unwrap();
         match space.commit(request, &ada, Timestamp(1)).unwrap().outcome {
-            Outcome::Answered(answer) => answer,
-            Outcome::Waits(_) => panic!("it waits"),
+            CallOutcome::Answered(answer) => answer,
+            CallOutcome::Waits(_) => panic!("it waits"),
         }
     }
 

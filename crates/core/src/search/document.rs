@@ -2,8 +2,8 @@
 
 use super::amendment::Amendment;
 use super::draft::{Draft, PARTS};
-use super::kind::Kind;
-use super::terms::Terms;
+use super::kind::SearchKind;
+use super::terms::TermIndex;
 use crate::numbers::Revision;
 use crate::space::batch::Batch;
 use crate::time::Timestamp;
@@ -16,7 +16,7 @@ const TERM_BYTES: usize = 8;
 /// A document: its terms are numbers, the fields first, then the words of each part.
 #[derive(Clone, Debug)]
 pub(super) struct Document {
-    pub(super) kind: Kind,
+    pub(super) kind: SearchKind,
     pub(super) is_alive: bool,
     /// Whether the record has ended, so that the space may forget it without an event.
     pub(super) is_ended: bool,
@@ -31,7 +31,7 @@ pub(super) struct Document {
 }
 
 impl Document {
-    pub(super) fn new(draft: &Draft, terms: &mut Terms) -> Self {
+    pub(super) fn new(draft: &Draft, terms: &mut TermIndex) -> Self {
         let fields = draft.fields.iter();
         let numbers: Vec<u32> =
             fields.chain(draft.parts.iter().flatten()).map(|it| terms.number(it)).collect();
@@ -51,8 +51,13 @@ impl Document {
     }
 
     /// The document after an event about the same record.
-    pub(super) fn amended(&self, batch: &Batch, amended: &Amendment, terms: &mut Terms) -> Self {
-        let is_replaced = |term: u32, terms: &Terms| {
+    pub(super) fn amended(
+        &self,
+        batch: &Batch,
+        amended: &Amendment,
+        terms: &mut TermIndex,
+    ) -> Self {
+        let is_replaced = |term: u32, terms: &TermIndex| {
             let name = terms.text(term).split(':').next().unwrap_or_default();
             amended.fields.iter().any(|(field, _)| *field == name)
         };
@@ -102,8 +107,8 @@ impl Document {
     /// When it was created, if known.
     pub(super) fn created_at(&self) -> Option<Timestamp> {
         match self.kind {
-            Kind::Task | Kind::Message | Kind::Event => Some(self.created_at),
-            Kind::Key => None,
+            SearchKind::Task | SearchKind::Message | SearchKind::Event => Some(self.created_at),
+            SearchKind::Key => None,
         }
     }
 

@@ -3,7 +3,7 @@
 //! A document is drafted from the record in a space, or from the event that created it: both must
 //! give the same.
 
-use super::kind::Kind;
+use super::kind::SearchKind;
 use super::words::{words_in, words_of};
 use crate::event::Event;
 use crate::json::Json;
@@ -37,7 +37,7 @@ pub(super) mod part {
 /// A document before it has a number: its fields as terms, and the words of its parts in order.
 #[derive(Debug)]
 pub(super) struct Draft {
-    pub(super) kind: Kind,
+    pub(super) kind: SearchKind,
     pub(super) subject: String,
     pub(super) revision: Revision,
     /// For events: the position in the commit, counted from one.
@@ -77,7 +77,7 @@ pub(super) fn in_answer(answer: Option<&Given>) -> Vec<String> {
 }
 
 impl Draft {
-    fn new(kind: Kind, subject: String, made: &Made<'_>) -> Self {
+    fn new(kind: SearchKind, subject: String, made: &Made<'_>) -> Self {
         Self {
             fields: vec![field("kind", kind.word()), field("by", made.by)],
             kind,
@@ -107,7 +107,7 @@ impl Draft {
             time: record.updated_at,
             by: record.requested_by.as_str(),
         };
-        let mut draft = Self::new(Kind::Task, format!("tasks/{}", record.id), &made)
+        let mut draft = Self::new(SearchKind::Task, format!("tasks/{}", record.id), &made)
             .with("type", Some(record.task_type.as_str()))
             .with("status", Some(record.status.word()))
             .with("group", record.group().map(GroupName::as_str))
@@ -129,7 +129,7 @@ impl Draft {
     /// A task from its creation.
     pub(super) fn of_created(batch: &Batch, by: &AgentId, created: &task::Created) -> Self {
         let made = Made { revision: batch.revision, time: batch.time, by: by.as_str() };
-        let mut draft = Self::new(Kind::Task, format!("tasks/{}", created.task), &made)
+        let mut draft = Self::new(SearchKind::Task, format!("tasks/{}", created.task), &made)
             .with("type", Some(created.task_type.as_str()))
             .with("status", Some(Status::Pending.word()))
             .with("group", created.group.as_ref().map(GroupName::as_str));
@@ -148,7 +148,7 @@ impl Draft {
             by: message.from.as_str(),
         };
         let subject = format!("inbox/{}/{}", message.to, message.id);
-        let mut draft = Self::new(Kind::Message, subject, &made)
+        let mut draft = Self::new(SearchKind::Message, subject, &made)
             .with("type", Some(message_type(message.request.is_some())))
             .with("status", Some(message.status.word()))
             .with("agent", Some(message.to.as_str()));
@@ -164,7 +164,7 @@ impl Draft {
     pub(super) fn of_sent(batch: &Batch, by: &AgentId, sent: &message::Sent) -> Self {
         let made = Made { revision: batch.revision, time: batch.time, by: by.as_str() };
         let subject = format!("inbox/{}/{}", sent.to, sent.message);
-        let mut draft = Self::new(Kind::Message, subject, &made)
+        let mut draft = Self::new(SearchKind::Message, subject, &made)
             .with("type", Some(message_type(sent.request.is_some())))
             .with("status", Some(message::Status::Waiting.word()))
             .with("agent", Some(sent.to.as_str()));
@@ -187,7 +187,7 @@ impl Draft {
     }
 
     fn of_key(made: &Made<'_>, namespace: &str, key: &str, value: &Json) -> Self {
-        let mut draft = Self::new(Kind::Key, format!("state/{namespace}/{key}"), made)
+        let mut draft = Self::new(SearchKind::Key, format!("state/{namespace}/{key}"), made)
             .with("agent", Some(made.by))
             .with("namespace", Some(namespace));
         draft.parts[part::NAME] = words_of(key);
@@ -203,7 +203,7 @@ impl Draft {
         let mut name = words_of(event.kind());
         name.extend(words_of(&subject));
         name.truncate(super::words::WORDS_MAX);
-        let mut draft = Self::new(Kind::Event, subject, &made)
+        let mut draft = Self::new(SearchKind::Event, subject, &made)
             .with("type", Some(event.kind()))
             .with("agent", Some(made.by));
         draft.ordinal = u32::try_from(index).expect("commits are small") + 1;

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use super::index::Index;
-use super::kind::Kind;
-use super::language::{BadFilter, Comparison, Part, Sign, refused};
+use super::index::SearchIndex;
+use super::kind::SearchKind;
+use super::language::{BadFilter, Comparison, QueryPart, Sign, refused};
 use super::words::words;
 use crate::limits;
 use crate::message;
@@ -103,7 +103,7 @@ impl Filter {
         }
         let mut wanted = Self::default();
         let (mut parts, mut offset) = (0, 0);
-        while let Some((part, after)) = Part::next(query, offset)? {
+        while let Some((part, after)) = QueryPart::next(query, offset)? {
             parts += 1;
             if parts > limits::SEARCH_PARTS_MAX {
                 let max = limits::SEARCH_PARTS_MAX;
@@ -118,7 +118,7 @@ impl Filter {
         Ok(wanted)
     }
 
-    fn add(&mut self, part: &Part<'_>, now: Timestamp) -> Result<(), BadFilter> {
+    fn add(&mut self, part: &QueryPart<'_>, now: Timestamp) -> Result<(), BadFilter> {
         match part.field {
             None => self.add_words(part),
             Some((name, Sign::Compares(comparison))) => {
@@ -128,10 +128,10 @@ impl Filter {
         }
     }
 
-    fn add_field(&mut self, part: &Part<'_>, name: &str) -> Result<(), BadFilter> {
+    fn add_field(&mut self, part: &QueryPart<'_>, name: &str) -> Result<(), BadFilter> {
         let name = match name {
             "kind" => {
-                one_of(part, name, &Kind::WORDS)?;
+                one_of(part, name, &SearchKind::WORDS)?;
                 name
             }
             "status" => {
@@ -155,7 +155,7 @@ impl Filter {
         Ok(())
     }
 
-    fn add_id(&mut self, part: &Part<'_>) -> Result<(), BadFilter> {
+    fn add_id(&mut self, part: &QueryPart<'_>) -> Result<(), BadFilter> {
         if part.is_refused {
             return Err(part.bad("`id` cannot be negated"));
         }
@@ -166,7 +166,7 @@ impl Filter {
         Ok(())
     }
 
-    fn add_key(&mut self, part: &Part<'_>) -> Result<(), BadFilter> {
+    fn add_key(&mut self, part: &QueryPart<'_>) -> Result<(), BadFilter> {
         let pattern = Pattern::parse(part.text).map_err(|wrong| part.bad(wrong.to_string()))?;
         if !part.is_refused {
             // Segments before the first wildcard are words of the key, which find it quickly.
@@ -181,7 +181,7 @@ impl Filter {
 
     fn add_moment(
         &mut self,
-        part: &Part<'_>,
+        part: &QueryPart<'_>,
         name: &str,
         comparison: Comparison,
         now: Timestamp,
@@ -212,7 +212,7 @@ impl Filter {
         Ok(())
     }
 
-    fn add_words(&mut self, part: &Part<'_>) -> Result<(), BadFilter> {
+    fn add_words(&mut self, part: &QueryPart<'_>) -> Result<(), BadFilter> {
         let found: Vec<String> = words(part.text).collect();
         let (terms, phrases) = if part.is_refused {
             (&mut self.without, &mut self.without_phrases)
@@ -235,7 +235,7 @@ impl Filter {
 
     /// The documents below a number that can match by their update times, which grow with the
     /// numbers.
-    pub(super) fn range(&self, index: &Index, below: usize) -> Range<usize> {
+    pub(super) fn range(&self, index: &SearchIndex, below: usize) -> Range<usize> {
         let documents = &index.documents[..below];
         let created = self.created.unwrap_or_default();
         // Nothing is updated before it is created.
@@ -270,7 +270,7 @@ fn statuses() -> Vec<&'static str> {
     tasks.into_iter().chain(messages).collect()
 }
 
-fn one_of(part: &Part<'_>, name: &str, known: &[&'static str]) -> Result<(), BadFilter> {
+fn one_of(part: &QueryPart<'_>, name: &str, known: &[&'static str]) -> Result<(), BadFilter> {
     if known.contains(&part.text) {
         return Ok(());
     }
@@ -284,7 +284,7 @@ fn one_of(part: &Part<'_>, name: &str, known: &[&'static str]) -> Result<(), Bad
     Err(BadFilter { allowed, ..part.bad(reason) })
 }
 
-fn no_field(part: &Part<'_>, name: &str) -> BadFilter {
+fn no_field(part: &QueryPart<'_>, name: &str) -> BadFilter {
     let name: String = name.chars().take(40).collect();
     let reason = format!("there is no field `{name}`; quote a text that contains `:`, `<` or `>`");
     BadFilter { allowed: FIELDS.to_vec(), ..part.bad(reason) }

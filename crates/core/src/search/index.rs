@@ -8,8 +8,8 @@ use hashbrown::HashTable;
 use super::amendment::Amendment;
 use super::document::Document;
 use super::draft::Draft;
-use super::kind::Kind;
-use super::terms::Terms;
+use super::kind::SearchKind;
+use super::terms::TermIndex;
 use crate::event::Event;
 use crate::limits;
 use crate::names::AgentId;
@@ -38,12 +38,12 @@ pub struct Window {
 
 /// The inverted index of a workspace at a revision.
 #[derive(Default)]
-pub struct Index {
+pub struct SearchIndex {
     revision: Revision,
     pub(super) documents: Vec<Document>,
     by_identity: HashTable<u32>,
     hasher: hashbrown::DefaultHashBuilder,
-    pub(super) terms: Terms,
+    pub(super) terms: TermIndex,
     /// Events, oldest first.
     events: VecDeque<u32>,
     alive: usize,
@@ -56,10 +56,10 @@ pub struct Index {
     oldest: usize,
     pub(super) window: Window,
     /// The new documents of the batch that is being applied; none if one was removed.
-    staged: BTreeMap<(Kind, String), Option<Document>>,
+    staged: BTreeMap<(SearchKind, String), Option<Document>>,
 }
 
-impl Index {
+impl SearchIndex {
     /// Builds the index from a space, and from the batches after a revision, in order.
     pub fn of<E>(
         space: &Space,
@@ -144,7 +144,7 @@ impl Index {
                 let draft = Draft::of_state(batch, by, event);
                 if draft.is_none() {
                     let (namespace, key) = event.entry_key();
-                    self.staged.insert((Kind::Key, format!("state/{namespace}/{key}")), None);
+                    self.staged.insert((SearchKind::Key, format!("state/{namespace}/{key}")), None);
                 }
                 draft
             }
@@ -163,12 +163,12 @@ impl Index {
         if let Event::Task(event) = event
             && let Some(task) = event.task()
         {
-            self.amend(batch, Kind::Task, task.as_str(), &Amendment::task(event));
+            self.amend(batch, SearchKind::Task, task.as_str(), &Amendment::task(event));
         }
         if let Event::Message(event) = event
             && let Some((_, message)) = event.message()
         {
-            self.amend(batch, Kind::Message, message.as_str(), &Amendment::message(event));
+            self.amend(batch, SearchKind::Message, message.as_str(), &Amendment::message(event));
         }
         if let Event::Namespace(namespace::Event::Deleted { name }) = event {
             self.remove_namespace(name.as_str());
@@ -176,7 +176,7 @@ impl Index {
     }
 
     /// Stages an update of a document.
-    fn amend(&mut self, batch: &Batch, kind: Kind, identity: &str, amended: &Amendment) {
+    fn amend(&mut self, batch: &Batch, kind: SearchKind, identity: &str, amended: &Amendment) {
         let name = (kind, identity.to_owned());
         let before = match self.staged.get(&name) {
             Some(staged) => staged.clone(),
@@ -190,15 +190,15 @@ impl Index {
     fn remove_namespace(&mut self, namespace: &str) {
         let beginning = format!("state/{namespace}/");
         for ((kind, identity), staged) in &mut self.staged {
-            if *kind == Kind::Key && identity.starts_with(&beginning) {
+            if *kind == SearchKind::Key && identity.starts_with(&beginning) {
                 *staged = None;
             }
         }
         let Some(term) = self.terms.find(&format!("namespace:{namespace}")) else { return };
         for number in self.terms.list(term) {
             let document = &self.documents[*number as usize];
-            if document.is_alive && document.kind == Kind::Key {
-                self.staged.insert((Kind::Key, document.identity().to_owned()), None);
+            if document.is_alive && document.kind == SearchKind::Key {
+                self.staged.insert((SearchKind::Key, document.identity().to_owned()), None);
             }
         }
     }
@@ -217,7 +217,7 @@ impl Index {
     }
 
     /// The live document of a record.
-    pub(super) fn find(&self, kind: Kind, identity: &str) -> Option<u32> {
+    pub(super) fn find(&self, kind: SearchKind, identity: &str) -> Option<u32> {
         let is_it = |number: &u32| {
             let there = &self.documents[*number as usize];
             there.kind == kind && there.identity() == identity
@@ -233,7 +233,7 @@ impl Index {
         self.bytes += document.bytes();
         self.ended += usize::from(document.is_ended);
         self.alive += 1;
-        if document.kind == Kind::Event {
+        if document.kind == SearchKind::Event {
             self.events.push_back(number);
         } else {
             let Self { documents, hasher, by_identity, .. } = self;
@@ -267,13 +267,13 @@ impl Index {
         while leaving > 0 && self.oldest < self.documents.len() {
             let document = &self.documents[self.oldest];
             match document.kind {
-                Kind::Event if document.is_alive => self.forget_event(),
-                Kind::Key if document.is_alive => {
+                SearchKind::Event if document.is_alive => self.forget_event(),
+                SearchKind::Key if document.is_alive => {
                     self.window.keys_since = self.window.keys_since.max(document.revision);
                     let identity = document.identity().to_owned();
-                    self.bury(Kind::Key, &identity);
+                    self.bury(SearchKind::Key, &identity);
                 }
-                Kind::Event | Kind::Key | Kind::Task | Kind::Message => {
+                SearchKind::Event | SearchKind::Key | SearchKind::Task | SearchKind::Message => {
                     self.oldest += 1;
                     continue;
                 }
@@ -293,7 +293,7 @@ impl Index {
     }
 
     /// Removes the document of a record.
-    fn bury(&mut self, kind: Kind, identity: &str) {
+    fn bury(&mut self, kind: SearchKind, identity: &str) {
         let Self { documents, by_identity, hasher, .. } = self;
         let is_it = |number: &u32| {
             let there = &documents[*number as usize];

@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 /// The kind of a search result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "SearchKind"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum SearchKind {
     /// A task.
     Task,
     /// A message.
@@ -17,7 +17,7 @@ pub enum Kind {
     Event,
 }
 
-impl Kind {
+impl SearchKind {
     /// Every kind, as on the wire.
     pub(super) const WORDS: [&str; 4] = ["task", "message", "key", "event"];
 

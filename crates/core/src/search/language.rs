@@ -46,7 +46,7 @@ pub(super) enum Sign {
 
 /// One part of a query.
 #[derive(Debug)]
-pub(super) struct Part<'a> {
+pub(super) struct QueryPart<'a> {
     pub(super) field: Option<(&'a str, Sign)>,
     pub(super) text: &'a str,
     pub(super) is_refused: bool,
@@ -54,7 +54,7 @@ pub(super) struct Part<'a> {
     offset: usize,
 }
 
-impl<'a> Part<'a> {
+impl<'a> QueryPart<'a> {
     /// The error that it is invalid.
     pub(super) fn bad(&self, reason: impl Into<String>) -> BadFilter {
         refused(self.query, self.offset, reason)

@@ -7,8 +7,8 @@
 
 use super::document::Document;
 use super::filter::Filter;
-use super::index::Index;
-use super::kind::Kind;
+use super::index::SearchIndex;
+use super::kind::SearchKind;
 use super::terms::Walk;
 use super::{Found, Refused, Results, Search};
 use crate::limits;
@@ -44,7 +44,7 @@ impl Cursor {
     }
 }
 
-impl Index {
+impl SearchIndex {
     /// The matching documents, newest first. The space may have forgotten some that have ended: the
     /// caller says which ones it still has.
     pub fn search(
@@ -52,7 +52,7 @@ impl Index {
         search: &Search,
         limit: usize,
         now: Timestamp,
-        still_has: impl Fn(Kind, &str) -> bool,
+        still_has: impl Fn(SearchKind, &str) -> bool,
     ) -> Result<Results, Refused> {
         let cursor = search.cursor.as_deref().map(Cursor::read).transpose()?;
         let now = cursor.as_ref().map_or(now, |cursor| cursor.now);
@@ -100,7 +100,7 @@ impl Index {
     /// The documents with this id, as sorted numbers. The ids of tasks and messages may be given
     /// without the prefix of the subject.
     fn named(&self, id: &str) -> Vec<u32> {
-        let kinds = [Kind::Task, Kind::Message, Kind::Key];
+        let kinds = [SearchKind::Task, SearchKind::Message, SearchKind::Key];
         let mut found: Vec<u32> = kinds
             .into_iter()
             .filter_map(|kind| {
@@ -134,7 +134,7 @@ struct Matches<'a> {
 
 impl<'a> Matches<'a> {
     /// None if a required term is in no document.
-    fn new(index: &'a Index, wanted: &'a Filter, below: usize) -> Option<Self> {
+    fn new(index: &'a SearchIndex, wanted: &'a Filter, below: usize) -> Option<Self> {
         let numbers = |texts: &[String]| -> Option<Vec<u32>> {
             texts.iter().map(|text| index.terms.find(text)).collect()
         };

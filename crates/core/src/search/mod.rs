@@ -25,7 +25,7 @@
 //! An index is derived data: it is built from a space, updated with batches, and can be dropped at
 //! any time. It is kept outside the space, and no commit waits for it.
 //!
-//! Invariants, checked by [`Index::check`]:
+//! Invariants, checked by [`SearchIndex::check`]:
 //!
 //! 1. A record has at most one live document; every event is a separate document.
 //! 2. Numbers grow with revision, ordinal and subject, and times with them.
@@ -52,8 +52,8 @@ mod tests;
 mod words;
 
 pub use filter::Filter;
-pub use index::{Index, Window};
-pub use kind::Kind;
+pub use index::{SearchIndex, Window};
+pub use kind::SearchKind;
 pub use language::BadFilter;
 
 use std::collections::BTreeMap;
@@ -91,7 +91,7 @@ pub struct Search {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Found {
     /// The kind.
-    pub kind: Kind,
+    pub kind: SearchKind,
     /// The subject: `tasks/t-7`, `inbox/bob/m-7` or `state/shared/plan`.
     pub subject: String,
     /// The revision of the last change, or of the event.

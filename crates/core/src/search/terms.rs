@@ -17,7 +17,7 @@ const TERM_BYTES: usize = 72;
 
 /// All terms, by number.
 #[derive(Default)]
-pub(super) struct Terms {
+pub(super) struct TermIndex {
     texts: Vec<Box<str>>,
     by_text: HashTable<u32>,
     lists: Vec<Vec<u32>>,
@@ -25,7 +25,7 @@ pub(super) struct Terms {
     bytes: usize,
 }
 
-impl Terms {
+impl TermIndex {
     /// The number of a term, if it is known.
     pub(super) fn find(&self, text: &str) -> Option<u32> {
         let is_it = |number: &u32| *self.texts[*number as usize] == *text;

@@ -3,7 +3,7 @@
 
 mod scanned;
 
-use super::{BadFilter, Filter, Index, Kind, Refused, Search};
+use super::{BadFilter, Filter, Refused, Search, SearchIndex, SearchKind};
 use crate::command::{Command, Request};
 use crate::limits;
 use crate::names::{AgentId, MessageId, TaskId};
@@ -18,7 +18,7 @@ use crate::time::Timestamp;
 struct World {
     space: Space,
     batches: Vec<Batch>,
-    index: Index,
+    index: SearchIndex,
 }
 
 impl World {
@@ -51,23 +51,25 @@ impl World {
     }
 
     /// An index that is built from the current space.
-    fn afresh(&self) -> Index {
+    fn afresh(&self) -> SearchIndex {
         let batches = self.batches.iter().cloned().map(Ok::<_, ()>);
-        let index = Index::of(&self.space, Revision(0), batches).unwrap();
+        let index = SearchIndex::of(&self.space, Revision(0), batches).unwrap();
         index.check();
         index
     }
 
-    fn still_has(&self, kind: Kind, identity: &str) -> bool {
+    fn still_has(&self, kind: SearchKind, identity: &str) -> bool {
         match kind {
-            Kind::Task => self.space.task.get(&TaskId::parse(identity).unwrap()).is_some(),
-            Kind::Message => self.space.message.get(&MessageId::parse(identity).unwrap()).is_some(),
-            Kind::Key | Kind::Event => true,
+            SearchKind::Task => self.space.task.get(&TaskId::parse(identity).unwrap()).is_some(),
+            SearchKind::Message => {
+                self.space.message.get(&MessageId::parse(identity).unwrap()).is_some()
+            }
+            SearchKind::Key | SearchKind::Event => true,
         }
     }
 
     /// All matches, over as many pages as that takes, with their positions.
-    fn places(&self, index: &Index, query: &str, limit: usize) -> Vec<(u64, String)> {
+    fn places(&self, index: &SearchIndex, query: &str, limit: usize) -> Vec<(u64, String)> {
         let mut search = search(query);
         let mut all = Vec::new();
         for _ in 0..10_000 {
@@ -83,7 +85,7 @@ impl World {
         panic!("{query} ends")
     }
 
-    fn found(&self, index: &Index, query: &str) -> Vec<String> {
+    fn found(&self, index: &SearchIndex, query: &str) -> Vec<String> {
         self.places(index, query, 1_000).into_iter().map(|(_, subject)| subject).collect()
     }
 }
@@ -207,7 +209,7 @@ fn a_result_says_what_it_can_be_found_by() {
 fn what_the_space_has_forgotten_is_not_found() {
     let world = house();
     let forgotten = |kind, identity: &str| {
-        assert_eq!((kind, identity), (Kind::Task, "t-0000000001"));
+        assert_eq!((kind, identity), (SearchKind::Task, "t-0000000001"));
         false
     };
     let results = world.index.search(&search("kind:task"), 10, Timestamp(0), forgotten).unwrap();

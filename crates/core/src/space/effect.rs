@@ -7,13 +7,13 @@ use crate::rejection::Rejection;
 use crate::reply::Reply;
 
 /// What a command is meant to do.
-pub(super) struct Effect {
+pub(super) struct Intent {
     command: &'static str,
     executes_handoff: bool,
     replies: bool,
 }
 
-impl Effect {
+impl Intent {
     /// What a command is meant to do.
     pub(super) fn of(command: &Command) -> Self {
         let executes_handoff = matches!(command, Command::Handoff(handoff::Command::Execute(_)));

@@ -46,7 +46,7 @@ mod tests;
 mod timers;
 mod weight;
 
-use effect::Effect;
+use effect::Intent;
 pub(crate) use effort::CommitEffort;
 pub use effort::RulesTooCostly;
 pub use fast_set::FastSet;
@@ -54,7 +54,7 @@ pub(crate) use handoffs::SpaceView;
 pub use head::Head;
 pub use quota::StorageQuota;
 pub(crate) use reply_plan::ReplyPlan;
-pub use suspension::{Progress, Suspended};
+pub use suspension::{CommitProgress, Suspended};
 use tables::Undo;
 pub(crate) use tables::{TablesView, TasksView};
 
@@ -83,7 +83,7 @@ primitives!(space);
 
 /// The result of a commit.
 #[derive(Debug)]
-pub struct Committed<O = Outcome> {
+pub struct Committed<O = CallOutcome> {
     /// The answer to the caller, once it is durable. Signals have none.
     pub outcome: O,
     /// The batch; none if nothing changed.
@@ -107,7 +107,7 @@ impl<O> Committed<O> {
 
 /// The outcome of a call.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Outcome {
+pub enum CallOutcome {
     /// It was answered.
     Answered(Answer),
     /// It waits: a later commit ends the wait.
@@ -180,7 +180,7 @@ impl Space {
         signals: Vec<Signal>,
         now: Timestamp,
         (ends_below, work_max): (bool, usize),
-    ) -> Result<Progress<()>, Rejection> {
+    ) -> Result<CommitProgress<()>, Rejection> {
         let mut stamp = self.stamp(&AgentId::engine(), now, None, ends_below);
         let needs_undo = signals.len() > 1;
         let mut commit = CommitBuilder { work_max, needs_undo, ..CommitBuilder::new() };
@@ -223,14 +223,20 @@ impl Space {
         agent: &AgentId,
         now: Timestamp,
         (ends_below, work_max): (bool, usize),
-    ) -> Result<Progress, Rejection> {
+    ) -> Result<CommitProgress, Rejection> {
         let Request { mut mutation, idempotency_key } = request;
         let keyed = idempotency_key.map(|key| (key, digest(&mut mutation)));
         if let Some((key, digest)) = &keyed
             && let Some(outcome) = self.repeated(agent, key, *digest)?
         {
             let (ended, live) = (Vec::new(), Vec::new());
-            return Ok(Progress::Done(Committed { outcome, batch: None, ended, live, work: 0 }));
+            return Ok(CommitProgress::Done(Committed {
+                outcome,
+                batch: None,
+                ended,
+                live,
+                work: 0,
+            }));
         }
         let key = keyed.as_ref().map(|(key, _)| key.clone());
         let mut stamp = self.stamp(agent, now, key, ends_below);
@@ -248,8 +254,8 @@ impl Space {
         };
         let revision = if commit.events.is_empty() { self.revision } else { stamp.revision };
         let outcome = match done {
-            Decision::Replied(reply) => Outcome::Answered(Answer { revision, reply }),
-            Decision::Waits(wait) => Outcome::Waits(wait),
+            Decision::Replied(reply) => CallOutcome::Answered(Answer { revision, reply }),
+            Decision::Waits(wait) => CallOutcome::Waits(wait),
         };
         #[cfg(feature = "planted")]
         let keyed = keyed.filter(|_| !crate::planted::is("space.receipt_not_kept"));
@@ -272,14 +278,20 @@ impl Space {
         mut stamp: Stamp,
         mut commit: CommitBuilder,
         last_token: Token,
-    ) -> Result<Progress<O>, Rejection> {
+    ) -> Result<CommitProgress<O>, Rejection> {
         self.record_sign_of_life(&stamp, &mut commit);
         let revision = if commit.events.is_empty() { self.revision } else { stamp.revision };
         if commit.events.is_empty() {
             commit.seal_live(&stamp, revision);
             let live = commit.live_batches;
             let ended = Vec::new();
-            return Ok(Progress::Done(Committed { outcome, batch: None, ended, live, work: 0 }));
+            return Ok(CommitProgress::Done(Committed {
+                outcome,
+                batch: None,
+                ended,
+                live,
+                work: 0,
+            }));
         }
         let kept = self.keep_answers(kept, &stamp, &mut commit);
         if let Err(rejection) = kept.and_then(|()| self.check_quota(stored)) {
@@ -293,11 +305,11 @@ impl Space {
             let mut reacting = self.begin_reacting(&stamp, &commit);
             if !self.react(&mut reacting, commit.work_max, &mut stamp, &mut commit) {
                 let suspended = Suspended { stamp, commit, outcome, reacting, is_done: false };
-                return Ok(Progress::Suspended(Box::new(suspended)));
+                return Ok(CommitProgress::Suspended(Box::new(suspended)));
             }
             work = reacting.work();
         }
-        Ok(Progress::Done(self.finish(stamp, commit, (outcome, work))))
+        Ok(CommitProgress::Done(self.finish(stamp, commit, (outcome, work))))
     }
 
     /// Nothing more happens in this commit.
@@ -323,11 +335,11 @@ impl Space {
         agent: &AgentId,
         key: &IdempotencyKey,
         digest: u64,
-    ) -> Result<Option<Outcome>, Rejection> {
+    ) -> Result<Option<CallOutcome>, Rejection> {
         let (before, outcome) = if let Some(receipt) = self.receipts.find(agent, key) {
-            (receipt.digest, Outcome::Answered(receipt.answer()))
+            (receipt.digest, CallOutcome::Answered(receipt.answer()))
         } else if let Some(keyed) = self.keyed_waits.find(agent, key) {
-            (keyed.digest, Outcome::Waits(keyed.wait))
+            (keyed.digest, CallOutcome::Waits(keyed.wait))
         } else {
             return Ok(None);
         };
@@ -339,8 +351,8 @@ impl Space {
 
     /// A stored answer, with the states of checkpoints that are not stored with it. The failure of
     /// a handler was stored as an answer, since the request had its effect.
-    fn completed(&self, mut outcome: Outcome) -> Result<Outcome, Rejection> {
-        if let Outcome::Answered(answer) = &mut outcome {
+    fn completed(&self, mut outcome: CallOutcome) -> Result<CallOutcome, Rejection> {
+        if let CallOutcome::Answered(answer) = &mut outcome {
             if let Reply::Message(message::Reply::Failed(failed)) = &answer.reply {
                 return Err(message::Rejection::HandlerFailed(failed.clone()).into());
             }
@@ -478,7 +490,7 @@ impl Space {
                 let cause_code = cause.code();
                 Rejection::InTransaction { index, cause_code, cause: Box::new(cause) }
             };
-            let effect = (!optional.contains(&index)).then(|| Effect::of(&command));
+            let effect = (!optional.contains(&index)).then(|| Intent::of(&command));
             self.check_own_token(&command, stamp).map_err(refused)?;
             match self.run(command, stamp, commit).map_err(refused)? {
                 Decision::Replied(reply) => {
@@ -569,12 +581,12 @@ impl CommitBuilder {
 }
 
 /// The event that stores the outcome of a request, for repeated requests.
-fn kept(outcome: &Outcome, key: IdempotencyKey, digest: u64, agent: &AgentId) -> Event {
+fn kept(outcome: &CallOutcome, key: IdempotencyKey, digest: u64, agent: &AgentId) -> Event {
     match outcome {
-        Outcome::Answered(answer) => {
+        CallOutcome::Answered(answer) => {
             Event::Receipt(Receipt::of(key, digest, &answer.without_states()))
         }
-        Outcome::Waits(wait) => {
+        CallOutcome::Waits(wait) => {
             Event::Awaited(Keyed { wait: *wait, agent: agent.clone(), key, digest })
         }
     }

@@ -7,7 +7,7 @@
 
 use super::reactions::Reacting;
 use super::stamp::Stamp;
-use super::{CommitBuilder, Committed, Outcome, Space};
+use super::{CallOutcome, CommitBuilder, Committed, Space};
 use crate::command::{Command, Mutation, Request};
 use crate::names::AgentId;
 use crate::primitive;
@@ -16,30 +16,30 @@ use crate::signal::Signal;
 use crate::time::Timestamp;
 
 /// How far a commit has come.
-pub enum Progress<O = Outcome> {
+pub enum CommitProgress<O = CallOutcome> {
     /// It is complete.
     Done(Committed<O>),
     /// Its reactions take long: see [`Space::begin_commit`].
     Suspended(Box<Suspended<O>>),
 }
 
-impl<O> Progress<O> {
+impl<O> CommitProgress<O> {
     /// The same with another outcome.
-    pub fn map<P>(self, map: impl FnOnce(O) -> P) -> Progress<P> {
+    pub fn map<P>(self, map: impl FnOnce(O) -> P) -> CommitProgress<P> {
         match self {
-            Self::Done(committed) => Progress::Done(committed.map(map)),
+            Self::Done(committed) => CommitProgress::Done(committed.map(map)),
             Self::Suspended(suspended) => {
                 let Suspended { stamp, commit, outcome, reacting, is_done } = *suspended;
                 let outcome = map(outcome);
                 let suspended = Suspended { stamp, commit, outcome, reacting, is_done };
-                Progress::Suspended(Box::new(suspended))
+                CommitProgress::Suspended(Box::new(suspended))
             }
         }
     }
 }
 
 /// A commit whose reactions are not all done.
-pub struct Suspended<O = Outcome> {
+pub struct Suspended<O = CallOutcome> {
     pub(super) stamp: Stamp,
     pub(super) commit: CommitBuilder,
     pub(super) outcome: O,
@@ -61,7 +61,7 @@ impl<O> Suspended<O> {
     }
 }
 
-impl Outcome {
+impl CallOutcome {
     /// The same with the minimal form of its reply. A call that waits is answered as a whole: what
     /// it waits for is the answer.
     fn into_minimal(self) -> Self {
@@ -81,8 +81,8 @@ impl Space {
         now: Timestamp,
     ) -> Result<Committed, Rejection> {
         match self.begin_commit(request, agent, now, usize::MAX)? {
-            Progress::Done(committed) => Ok(committed),
-            Progress::Suspended(suspended) => Ok(self.finish_commit(*suspended)),
+            CommitProgress::Done(committed) => Ok(committed),
+            CommitProgress::Suspended(suspended) => Ok(self.finish_commit(*suspended)),
         }
     }
 
@@ -99,14 +99,14 @@ impl Space {
         agent: &AgentId,
         now: Timestamp,
         work_max: usize,
-    ) -> Result<Progress, Rejection> {
+    ) -> Result<CommitProgress, Rejection> {
         let Request { mutation: Mutation::Minimal(mutation), idempotency_key } = request else {
             return self.begin_whole_commit(request, agent, now, work_max);
         };
         // What is stored for a repetition is the whole answer.
         let request = Request { mutation: *mutation, idempotency_key };
         let progress = self.begin_commit(request, agent, now, work_max)?;
-        Ok(progress.map(Outcome::into_minimal))
+        Ok(progress.map(CallOutcome::into_minimal))
     }
 
     fn begin_whole_commit(
@@ -115,7 +115,7 @@ impl Space {
         agent: &AgentId,
         now: Timestamp,
         work_max: usize,
-    ) -> Result<Progress, Rejection> {
+    ) -> Result<CommitProgress, Rejection> {
         if !matches!(request.mutation, Mutation::Command(Command::Agent(_))) || !self.has_below() {
             return self.commit_with(request, agent, now, (true, work_max));
         }
@@ -152,8 +152,8 @@ impl Space {
         now: Timestamp,
     ) -> Result<Committed<()>, Rejection> {
         match self.begin_signal(signals, now, usize::MAX)? {
-            Progress::Done(committed) => Ok(committed),
-            Progress::Suspended(suspended) => Ok(self.finish_commit(*suspended)),
+            CommitProgress::Done(committed) => Ok(committed),
+            CommitProgress::Suspended(suspended) => Ok(self.finish_commit(*suspended)),
         }
     }
 
@@ -163,7 +163,7 @@ impl Space {
         signals: Vec<Signal>,
         now: Timestamp,
         work_max: usize,
-    ) -> Result<Progress<()>, Rejection> {
+    ) -> Result<CommitProgress<()>, Rejection> {
         let may_end_sessions =
             matches!(signals[..], [Signal::Agent(_) | Signal::Task(primitive::Signal::Expire)]);
         if !may_end_sessions || !self.has_below() {

@@ -21,7 +21,7 @@ const TIME_BITS: u32 = 48;
 
 /// The metadata of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Head {
+pub struct WriteHead {
     /// Revision of the workspace that wrote the entry.
     pub revision: u64,
     /// When it was written. Below 2^48, which is the year 10889.
@@ -38,7 +38,7 @@ pub struct Entry(Arc<[u8]>);
 
 impl Entry {
     /// Packs an entry. The rules limit keys to far below the 65,535 bytes that fit.
-    pub fn new(head: Head, key: &str, value: &[u8]) -> Entry {
+    pub fn new(head: WriteHead, key: &str, value: &[u8]) -> Entry {
         let key_bytes = u16::try_from(key.len()).expect("the rules limit keys to less than 64 KiB");
         assert!(head.time_ms >> TIME_BITS == 0, "time {} does not fit 48 bits", head.time_ms);
         // Zeroing first costs a few nanoseconds; it is the only way to fill a shared slice in place

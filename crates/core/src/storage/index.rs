@@ -16,20 +16,20 @@ const WHOLE_MAX: usize = if cfg!(test) { 64 } else { 32_768 };
 const PARTS: usize = 256;
 
 #[derive(Default)]
-pub(super) struct Index {
+pub(super) struct SlotIndex {
     parts: Vec<HashTable<u32>>,
     hasher: DefaultHashBuilder,
     len: usize,
 }
 
-impl Index {
+impl SlotIndex {
     /// An index with capacity for this many keys.
-    pub(super) fn with_capacity(keys: usize) -> Index {
+    pub(super) fn with_capacity(keys: usize) -> SlotIndex {
         let parts = if keys > WHOLE_MAX { PARTS } else { 1 };
         // Parts fill unevenly; one that exceeds its capacity grows alone.
         let room = keys / parts + keys / parts / 16;
         let parts = (0..parts).map(|_| HashTable::with_capacity(room)).collect();
-        Index { parts, hasher: DefaultHashBuilder::default(), len: 0 }
+        SlotIndex { parts, hasher: DefaultHashBuilder::default(), len: 0 }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -75,7 +75,8 @@ impl Index {
 
     fn divide(&mut self, slab: &Slab) {
         let whole = std::mem::take(&mut self.parts);
-        *self = Index { hasher: self.hasher.clone(), ..Index::with_capacity(WHOLE_MAX + 1) };
+        *self =
+            SlotIndex { hasher: self.hasher.clone(), ..SlotIndex::with_capacity(WHOLE_MAX + 1) };
         for slot in whole.into_iter().flatten() {
             let hash = self.hash(slab.get(slot).key_bytes());
             let part = self.part(hash);

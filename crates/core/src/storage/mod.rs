@@ -50,7 +50,7 @@ mod table;
 mod tests;
 
 pub(crate) use entry::ENTRY_HEAD_BYTES;
-pub use entry::{Entry, Head};
+pub use entry::{Entry, WriteHead};
 pub(crate) use numbers::Numbers;
 pub use order::Range;
 pub(crate) use records::{Records, relist};

@@ -32,13 +32,13 @@ type Group = Node<u128, Box<Chunk>>;
 
 /// The order index. It stores slot numbers and looks up their keys in the slab.
 #[derive(Default)]
-pub(super) struct Order {
+pub(super) struct KeyOrder {
     groups: Parent<u128, Box<Chunk>>,
 }
 
-impl Order {
+impl KeyOrder {
     /// Indexes a slab whose slots are all used and in order.
-    pub(super) fn from_sorted(slab: &Slab) -> Order {
+    pub(super) fn from_sorted(slab: &Slab) -> KeyOrder {
         let slots_end = u32::try_from(slab.len()).expect("the slab numbers its slots in 32 bits");
         let slots: Vec<u32> = (0..slots_end).collect();
         let mut groups: Vec<Box<Group>> = Vec::new();
@@ -53,7 +53,7 @@ impl Order {
             let low = chunks[0].low.clone();
             groups.push(Box::new(Node::new(&low, Run::from_sorted(chunks, &Lows))));
         }
-        Order { groups: Run::from_sorted(groups, &Lows) }
+        KeyOrder { groups: Run::from_sorted(groups, &Lows) }
     }
 
     /// Adds a slot whose key is not in the index.

@@ -5,16 +5,16 @@ use std::ops::Bound;
 
 use super::capture::{Capture, Then};
 use super::entry::Entry;
-use super::index::Index;
-use super::order::{Order, Range};
+use super::index::SlotIndex;
+use super::order::{KeyOrder, Range};
 use super::slab::Slab;
 
 /// The entries of one namespace. See the [module](super) for its layout.
 #[derive(Default)]
 pub struct Entries {
     slab: Slab,
-    by_hash: Index,
-    order: Order,
+    by_hash: SlotIndex,
+    order: KeyOrder,
     bytes: usize,
     capture: Option<Capture>,
     /// The last slot that was found. A key is usually looked up several times in a row: to decide,
@@ -39,11 +39,11 @@ impl Entries {
             bytes += entry.as_bytes().len();
         }
         let slab = Slab::from_entries(entries);
-        let mut by_hash = Index::with_capacity(slab.len());
+        let mut by_hash = SlotIndex::with_capacity(slab.len());
         for slot in 0..u32::try_from(slab.len()).expect("the slab has fewer than 2^32 slots") {
             by_hash.insert(by_hash.hash(slab.get(slot).key_bytes()), slot, &slab);
         }
-        let order = Order::from_sorted(&slab);
+        let order = KeyOrder::from_sorted(&slab);
         Entries { slab, by_hash, order, bytes, capture: None, recent: Cell::new(0) }
     }
 

@@ -5,12 +5,12 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::node::NODE_ITEMS_MAX;
-use super::{Entries, Entry, Head};
+use super::{Entries, Entry, WriteHead};
 
 type Model = BTreeMap<String, Entry>;
 
 fn entry(key: &str, version: u32) -> Entry {
-    let head = Head { revision: u64::from(version) + 1, time_ms: 5, version, author: 3 };
+    let head = WriteHead { revision: u64::from(version) + 1, time_ms: 5, version, author: 3 };
     Entry::new(head, key, &vec![b'v'; version as usize % 7])
 }
 
@@ -51,7 +51,7 @@ fn capture_rest(table: &mut Entries, limit: usize) -> Vec<Entry> {
 #[test]
 fn an_entry_gives_back_what_was_packed() {
     let time_ms = (1 << 48) - 1;
-    let head = Head { revision: u64::MAX, time_ms, version: u32::MAX, author: u32::MAX - 1 };
+    let head = WriteHead { revision: u64::MAX, time_ms, version: u32::MAX, author: u32::MAX - 1 };
     for (key, value) in [("", &b""[..]), ("k", b""), ("", b"v"), ("schlüssel", b"{\"a\":1}")] {
         let entry = Entry::new(head, key, value);
         assert_eq!((entry.key(), entry.key_bytes(), entry.value()), (key, key.as_bytes(), value));
@@ -63,7 +63,7 @@ fn an_entry_gives_back_what_was_packed() {
 
 #[test]
 fn the_packed_form_is_pinned() {
-    let head = Head { revision: 0x0102, time_ms: 0x0304, version: 0x05, author: 0x0607 };
+    let head = WriteHead { revision: 0x0102, time_ms: 0x0304, version: 0x05, author: 0x0607 };
     #[rustfmt::skip] // One field per line.
     let packed = [
         0x02, 0x01, 0, 0, 0, 0, 0, 0,
@@ -94,7 +94,8 @@ fn bytes_that_are_no_entry_are_refused() {
 #[test]
 #[should_panic(expected = "time 281474976710656 does not fit 48 bits")]
 fn a_time_beyond_48_bits_is_a_mistake_of_the_caller() {
-    let _ = Entry::new(Head { revision: 1, time_ms: 1 << 48, version: 1, author: 1 }, "k", b"");
+    let _ =
+        Entry::new(WriteHead { revision: 1, time_ms: 1 << 48, version: 1, author: 1 }, "k", b"");
 }
 
 #[test]

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::document::{CopyChanges, EntryChange, Seen, Sync, Taken, reach};
-use super::plan::{EntryStep, NamespaceStep, Plan, plan};
-use super::report::{How, Outcome, Report, Won};
+use super::document::{CopyChanges, EntryChange, Seen, Sync, TakenChange, reach};
+use super::plan::{EntryStep, NamespaceStep, SyncPlan, plan};
+use super::report::{How, SyncOutcome, SyncReport, Won};
 use crate::event::Event;
 use crate::json::Json;
 use crate::limits;
@@ -18,7 +18,7 @@ use crate::workspace::Rejection;
 use crate::{namespace, state, workspace};
 
 /// Decides `workspace.sync`: the events, and the report.
-pub(crate) fn decide(space: &Space, sync: &Sync) -> Result<(Vec<Event>, Report), Rejection> {
+pub(crate) fn decide(space: &Space, sync: &Sync) -> Result<(Vec<Event>, SyncReport), Rejection> {
     let Sync { theirs, ours, decisions, dry_run } = sync;
     check(theirs)?;
     check(ours)?;
@@ -48,10 +48,10 @@ pub(crate) fn decide(space: &Space, sync: &Sync) -> Result<(Vec<Event>, Report),
         events.clear();
     }
     plan.outcomes.sort_by(|one, other| {
-        let place = |it: &Outcome| (it.namespace.clone(), it.key.clone());
+        let place = |it: &SyncOutcome| (it.namespace.clone(), it.key.clone());
         place(one).cmp(&place(other))
     });
-    let report = Report {
+    let report = SyncReport {
         copy: ours.copy.clone(),
         with: theirs.copy.clone(),
         workspace: theirs.workspace.clone(),
@@ -141,7 +141,7 @@ fn check_fresh(space: &Space, ours: &CopyChanges, theirs: &CopyChanges) -> Resul
 fn synced(
     ours: &CopyChanges,
     theirs: &CopyChanges,
-    taken: Vec<Taken>,
+    taken: Vec<TakenChange>,
 ) -> Result<workspace::Synced, Rejection> {
     let own = Seen { copy: theirs.copy.clone(), revision: theirs.revision, time: theirs.time };
     let mut seen: BTreeMap<_, Seen> = BTreeMap::new();
@@ -162,14 +162,14 @@ fn synced(
 struct Commit<'a> {
     space: &'a Space,
     events: Vec<Event>,
-    taken: Vec<Taken>,
+    taken: Vec<TakenChange>,
     /// Namespaces that it creates.
     made: BTreeSet<NamespaceName>,
 }
 
 impl Commit<'_> {
     /// Creates and configures namespaces, before there are entries in them.
-    fn namespaces(&mut self, plan: &Plan) -> Result<(), Rejection> {
+    fn namespaces(&mut self, plan: &SyncPlan) -> Result<(), Rejection> {
         for NamespaceStep { name, rules, written } in &plan.namespaces {
             let Some(rules) = rules else { continue };
             let there = self.space.namespace.get(name);
@@ -177,7 +177,7 @@ impl Commit<'_> {
                 self.ensure(name, rules, true)?;
             }
             let (namespace, written) = (name.clone(), written.clone());
-            self.taken.push(Taken { namespace, key: None, written });
+            self.taken.push(TakenChange { namespace, key: None, written });
         }
         Ok(())
     }
@@ -206,7 +206,7 @@ impl Commit<'_> {
     }
 
     /// Adds the values that the other copy has compared with those of this one, where they differ.
-    fn adopt_compared(&self, plan: &mut Plan) {
+    fn adopt_compared(&self, plan: &mut SyncPlan) {
         for step in std::mem::take(&mut plan.compared) {
             let current = self.space.state.entry(&step.namespace, &step.key);
             if self.is_there(&step) || current.as_ref().is_some_and(Entry::is_ephemeral) {
@@ -215,13 +215,13 @@ impl Commit<'_> {
             let (namespace, key) = (step.namespace.clone(), Some(step.key.clone()));
             let lost = current.map(|entry| entry.json());
             let (won, by) = (Won::Theirs, How::Rule);
-            plan.outcomes.push(Outcome { namespace, key, won, by, lost });
+            plan.outcomes.push(SyncOutcome { namespace, key, won, by, lost });
             plan.entries.push(step);
             plan.is_news = true;
         }
     }
 
-    fn entries(&mut self, plan: &Plan, theirs: &CopyChanges) -> Result<(), Rejection> {
+    fn entries(&mut self, plan: &SyncPlan, theirs: &CopyChanges) -> Result<(), Rejection> {
         for step in &plan.entries {
             let EntryStep { namespace, key, written, .. } = step;
             // An entry of a session is of this copy alone.
@@ -233,7 +233,7 @@ impl Commit<'_> {
             }
             if let Some(written) = written.clone() {
                 let (namespace, key) = (namespace.clone(), Some(key.clone()));
-                self.taken.push(Taken { namespace, key, written });
+                self.taken.push(TakenChange { namespace, key, written });
             }
         }
         Ok(())
@@ -285,14 +285,14 @@ impl Commit<'_> {
 
     /// Deletes namespaces that have no entries left. One that has is written anew, so that the
     /// other copy gets it back.
-    fn deletions(&mut self, plan: &mut Plan) {
+    fn deletions(&mut self, plan: &mut SyncPlan) {
         for NamespaceStep { name, rules, written } in &plan.namespaces {
             if rules.is_some() {
                 continue;
             }
             let Some(there) = self.space.namespace.get(name) else {
                 let (namespace, written) = (name.clone(), written.clone());
-                self.taken.push(Taken { namespace, key: None, written });
+                self.taken.push(TakenChange { namespace, key: None, written });
                 continue;
             };
             let steps = plan.entries.iter().filter(|step| step.namespace == *name);
@@ -308,14 +308,14 @@ impl Commit<'_> {
                 let event = namespace::Event::Deleted { name: name.clone() };
                 self.events.push(event.into());
                 let written = written.clone();
-                self.taken.push(Taken { namespace, key: None, written });
+                self.taken.push(TakenChange { namespace, key: None, written });
                 continue;
             }
             let (name, rules) = (name.clone(), there.rules.clone());
             self.events.push(namespace::Event::Configured { name, rules }.into());
             plan.outcomes.retain(|it| it.namespace != namespace || it.key.is_some());
             let (won, by) = (Won::Ours, How::InUse);
-            plan.outcomes.push(Outcome { namespace, key: None, won, by, lost: None });
+            plan.outcomes.push(SyncOutcome { namespace, key: None, won, by, lost: None });
         }
     }
 }

@@ -303,7 +303,7 @@ pub struct Sync {
 
 /// Something that was taken from another copy, and the writes that had made it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Taken {
+pub struct TakenChange {
     /// The namespace.
     pub namespace: NamespaceName,
     /// The key; none if it is the namespace itself.
@@ -313,7 +313,7 @@ pub struct Taken {
     pub written: Written,
 }
 
-impl Taken {
+impl TakenChange {
     /// An upper bound of its size in the log, in bytes.
     pub(crate) fn weight(&self) -> usize {
         const FRAME: usize = 96;

@@ -49,7 +49,7 @@ mod tests;
 pub(crate) use apply::decide;
 pub use document::{
     ChangesQuery, CopyChanges, Dot, EntryChange, Known, NamespaceChange, OtherChanges, Seen, Sync,
-    Taken, Written, reach,
+    TakenChange, Written, reach,
 };
-pub use plan::{EntryStep, NamespaceStep, Plan, plan};
-pub use report::{Choice, Conflict, Decision, How, Outcome, Report, Won};
+pub use plan::{EntryStep, NamespaceStep, SyncPlan, plan};
+pub use report::{Choice, Conflict, Decision, How, SyncOutcome, SyncReport, Won};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::combine::combine;
 use super::document::{CopyChanges, EntryChange, NamespaceChange, Written};
-use super::report::{Choice, Conflict, Decision, How, Outcome, Won};
+use super::report::{Choice, Conflict, Decision, How, SyncOutcome, Won};
 use crate::json::Json;
 use crate::limits;
 use crate::names::{Key, NamespaceName};
@@ -14,7 +14,7 @@ use crate::time::Timestamp;
 
 /// What to do.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Plan {
+pub struct SyncPlan {
     /// Namespaces to change, by name.
     pub namespaces: Vec<NamespaceStep>,
     /// Entries to change, by namespace and key.
@@ -23,7 +23,7 @@ pub struct Plan {
     /// The other copy has compared the values: they apply if they are different.
     pub compared: Vec<EntryStep>,
     /// The outcomes.
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Vec<SyncOutcome>,
     /// Conflicts that need a decision.
     pub conflicts: Vec<Conflict>,
     /// Whether the other copy has changes that are new here.
@@ -57,8 +57,8 @@ pub struct EntryStep {
 }
 
 /// Decides what to take in of another copy's changes.
-pub fn plan(ours: &CopyChanges, theirs: &CopyChanges, decisions: &[Decision]) -> Plan {
-    let mut plan = Plan::default();
+pub fn plan(ours: &CopyChanges, theirs: &CopyChanges, decisions: &[Decision]) -> SyncPlan {
+    let mut plan = SyncPlan::default();
     let mut rules: BTreeMap<&NamespaceName, Option<&Rules>> =
         ours.namespaces.iter().map(|it| (&it.name, it.rules.as_ref())).collect();
     for change in &theirs.namespaces {
@@ -125,7 +125,7 @@ fn adds(rule: Merge, change: &EntryChange) -> bool {
     change.value.is_some() && matches!(rule, Merge::Counter | Merge::Append)
 }
 
-impl Plan {
+impl SyncPlan {
     /// The rules of a namespace: the last write wins.
     fn namespace<'a>(
         &mut self,
@@ -160,7 +160,7 @@ impl Plan {
         let name = change.name.clone();
         self.namespaces.push(NamespaceStep { name, rules: winner, written });
         let namespace = change.name.clone();
-        self.outcomes.push(Outcome { namespace, key: None, won, by, lost: None });
+        self.outcomes.push(SyncOutcome { namespace, key: None, won, by, lost: None });
     }
 
     /// Decides a conflict.
@@ -232,7 +232,7 @@ impl Plan {
         let (name, rules) = (change.name.clone(), change.rules.clone());
         self.namespaces.push(NamespaceStep { name, rules, written });
         let (namespace, won, by) = (change.name.clone(), Won::Theirs, How::Rule);
-        self.outcomes.push(Outcome { namespace, key: None, won, by, lost: None });
+        self.outcomes.push(SyncOutcome { namespace, key: None, won, by, lost: None });
     }
 
     /// Keeps one of two values if both copies include the same writes but have combined them
@@ -254,7 +254,7 @@ impl Plan {
 
     fn outcome(&mut self, of: &EntryChange, won: Won, by: How, lost: Option<Json>) {
         let (namespace, key) = (of.namespace.clone(), Some(of.key.clone()));
-        self.outcomes.push(Outcome { namespace, key, won, by, lost });
+        self.outcomes.push(SyncOutcome { namespace, key, won, by, lost });
     }
 }
 

@@ -64,8 +64,8 @@ pub enum How {
 
 /// The outcome for one key or namespace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "SyncOutcome"))]
-pub struct Outcome {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SyncOutcome {
     /// The namespace.
     pub namespace: NamespaceName,
     /// The key. Absent for the rules of the namespace itself.
@@ -96,10 +96,10 @@ pub struct Conflict {
     pub theirs: Option<Json>,
 }
 
-impl Report {
+impl SyncReport {
     /// Adds what the next document did.
-    pub fn join(&mut self, next: Report) {
-        let Report { revision, changed, outcomes, conflicts, others, more, .. } = next;
+    pub fn join(&mut self, next: SyncReport) {
+        let SyncReport { revision, changed, outcomes, conflicts, others, more, .. } = next;
         (self.revision, self.more) = (revision, more);
         self.changed |= changed;
         self.outcomes.extend(outcomes);
@@ -115,8 +115,8 @@ impl Report {
 
 /// What a synchronization did.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "SyncReport"))]
-pub struct Report {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SyncReport {
     /// This copy.
     pub copy: CopyId,
     /// The other copy.
@@ -128,7 +128,7 @@ pub struct Report {
     /// Whether anything was new. If not, nothing was written.
     pub changed: bool,
     /// The outcomes, by namespace and key.
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Vec<SyncOutcome>,
     /// Conflicts that need a decision; only in a dry run, otherwise the request is refused.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<Conflict>,

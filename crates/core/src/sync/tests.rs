@@ -123,7 +123,7 @@ fn what_was_seen_is_no_conflict() {
         (document("a", &rules, "0", ("1", 90)), document("b", &rules, "0", ("2", 10)));
     other.seen.push(Seen { copy: copy("a"), revision: Revision(5), time: Timestamp(90) });
     assert_eq!(outcome(&one, &other), ("2".to_owned(), "Newer".to_owned()));
-    assert_eq!(plan(&other, &one, &[]), Plan::default());
+    assert_eq!(plan(&other, &one, &[]), SyncPlan::default());
 }
 
 #[test]

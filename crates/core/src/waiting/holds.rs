@@ -29,7 +29,7 @@ use crate::waiting::wait::Left;
 use crate::waiting::wait_queue::{WaitQueues, Waiter};
 
 /// What is held: a lock, or permits of a semaphore.
-pub trait Held: Clone {
+pub trait Holding: Clone {
     /// The name of the resource.
     type Name: Clone + Ord;
     /// What a hold is found by.
@@ -64,7 +64,7 @@ pub trait Held: Clone {
 }
 
 /// All holds of one kind, and the calls that wait for one.
-pub struct Holds<H: Held> {
+pub struct Holds<H: Holding> {
     by_key: BTreeMap<H::Key, H>,
     by_token: BTreeMap<Token, H::Key>,
     by_holder: BTreeSet<(AgentId, H::Key)>,
@@ -75,14 +75,14 @@ pub struct Holds<H: Held> {
 }
 
 /// A change of a hold and of a waiter, in either direction.
-pub struct Change<H: Held> {
+pub struct HoldChange<H: Holding> {
     /// The hold with this key after the change.
     pub hold: Option<(H::Key, Option<H>)>,
     /// The waiting call with this number after the change.
     pub wait: Option<(WaitId, Option<Waiter<H::Name>>)>,
 }
 
-impl<H: Held> Default for Holds<H> {
+impl<H: Holding> Default for Holds<H> {
     fn default() -> Self {
         Self {
             by_key: BTreeMap::new(),
@@ -95,7 +95,7 @@ impl<H: Held> Default for Holds<H> {
     }
 }
 
-impl<H: Held> Holds<H> {
+impl<H: Holding> Holds<H> {
     /// Assembles the contents of a snapshot.
     pub fn restore(holds: Vec<H>, waits: Vec<Waiter<H::Name>>) -> Self {
         let mut table = Self::default();
@@ -109,13 +109,13 @@ impl<H: Held> Holds<H> {
     }
 
     /// Applies a change; returns how to undo it.
-    pub fn replace(&mut self, change: Change<H>) -> Change<H> {
-        let Change { hold, wait } = change;
+    pub fn replace(&mut self, change: HoldChange<H>) -> HoldChange<H> {
+        let HoldChange { hold, wait } = change;
         let hold = hold.map(|(key, after)| {
             let before = self.replace_hold(&key, after);
             (key, before)
         });
-        Change { hold, wait: wait.map(|(id, after)| (id, self.wait_queues.replace(id, after))) }
+        HoldChange { hold, wait: wait.map(|(id, after)| (id, self.wait_queues.replace(id, after))) }
     }
 
     fn replace_hold(&mut self, key: &H::Key, after: Option<H>) -> Option<H> {

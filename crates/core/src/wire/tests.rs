@@ -6,8 +6,8 @@ use super::*;
 use crate::history::At;
 use crate::space::batch::Batch;
 use crate::{
-    AgentId, Answer, Command, Entry, Event, Json, Key, Kind, Mutation, NamespaceName, Notice,
-    Outcome, Query, Rejection, Reply, Revision, Space, TaskId, Timestamp, Version, WorkspaceName,
+    AgentId, Answer, CallOutcome, Command, Entry, Event, Json, Key, Kind, Mutation, NamespaceName,
+    Notice, Query, Rejection, Reply, Revision, Space, TaskId, Timestamp, Version, WorkspaceName,
     agent, state, state::merge, task, workspace,
 };
 
@@ -391,7 +391,7 @@ fn happened(commands: &[&str]) -> (Space, Vec<Answer>, Vec<Batch>) {
         let agent = AgentId::parse("ada").unwrap();
         let now = Timestamp(1_794_700_800_123);
         let committed = space.commit(command.into(), &agent, now).expect(text);
-        let Outcome::Answered(answer) = committed.outcome else { panic!("{text} waits") };
+        let CallOutcome::Answered(answer) = committed.outcome else { panic!("{text} waits") };
         answers.push(answer);
         batches.extend(committed.batch);
     }

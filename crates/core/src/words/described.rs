@@ -261,7 +261,7 @@ impl JsonSchema for Entry {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        state::entry::Fields::json_schema(generator)
+        state::entry::EntryFields::json_schema(generator)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Events of shared state.
 
 use baton_core::state::{self, Operation, Removal};
-use baton_core::sync::{Dot, Seen, Taken, Written};
+use baton_core::sync::{Dot, Seen, TakenChange, Written};
 use baton_core::{
     CopyId, Event, Key, NamespaceName, Revision, Timestamp, WorkspaceName, workspace,
 };
@@ -55,12 +55,12 @@ fn synced() -> workspace::Synced {
     let namespace = NamespaceName::shared();
     let key = Some(Key::parse("plan").unwrap());
     let namespace_itself =
-        Taken { namespace: namespace.clone(), key: None, written: written.clone() };
+        TakenChange { namespace: namespace.clone(), key: None, written: written.clone() };
     workspace::Synced {
         with: WorkspaceName::parse("research").unwrap(),
         copy: copy_id(),
         up_to: revision,
         seen: vec![Seen { copy: copy_id(), revision, time }],
-        taken: vec![namespace_itself, Taken { namespace, key, written }],
+        taken: vec![namespace_itself, TakenChange { namespace, key, written }],
     }
 }

@@ -23,8 +23,8 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use baton_core::{
-    AgentId, Answer, Batch, Committed, Ended, Mutation, Outcome, Query, Rejection, Reply, Request,
-    Revision, Space, Suspended, Timestamp, WaitId, WorkspaceName,
+    AgentId, Answer, Batch, CallOutcome, Committed, Ended, Mutation, Query, Rejection, Reply,
+    Request, Revision, Space, Suspended, Timestamp, WaitId, WorkspaceName,
 };
 
 use super::deadlines::move_deadline;
@@ -110,7 +110,7 @@ pub(super) struct Undecided {
 /// What a worker does.
 enum Work {
     /// A commit to finish.
-    Finish(Box<Suspended<Option<Outcome>>>),
+    Finish(Box<Suspended<Option<CallOutcome>>>),
     /// A request to decide.
     Decide(Box<Undecided>),
 }
@@ -153,7 +153,7 @@ pub struct Finished {
     stay: u64,
     space: Space,
     /// The commit, and its batch as it is written; or why the request was refused.
-    decided: Result<(Committed<Option<Outcome>>, Option<Encoded>), Rejection>,
+    decided: Result<(Committed<Option<CallOutcome>>, Option<Encoded>), Rejection>,
     /// The agent of a request that was decided.
     agent: Option<AgentId>,
     work: usize,
@@ -264,16 +264,16 @@ impl Machine {
     pub(super) fn offload(
         &mut self,
         workspace: &WorkspaceName,
-        suspended: Box<Suspended<Option<Outcome>>>,
+        suspended: Box<Suspended<Option<CallOutcome>>>,
     ) -> Option<Queued> {
         let resident = self.residents.get_mut(workspace).expect("it has just decided");
         let (caller, kept) = match suspended.outcome() {
-            Some(Outcome::Answered(_)) => {
+            Some(CallOutcome::Answered(_)) => {
                 let caller = Waiter::new(workspace.clone(), NO_WAIT);
                 (Some(Arc::clone(&caller)), Some(caller))
             }
             // It is registered at once: a reaction may end the wait.
-            Some(Outcome::Waits(wait)) => (Some(resident.register(workspace, *wait)), None),
+            Some(CallOutcome::Waits(wait)) => (Some(resident.register(workspace, *wait)), None),
             None => (None, None),
         };
         self.send_away(workspace, Work::Finish(suspended), caller.clone(), kept);
@@ -324,14 +324,14 @@ impl Machine {
                 self.note_heavy(&workspace, batch.events.len() + done + work);
                 self.add_batch(&workspace, before, (batch, live), encoded);
                 self.end_waits(&workspace, ended);
-                if let (Some(Outcome::Answered(answer)), Some(caller)) = (outcome, caller) {
+                if let (Some(CallOutcome::Answered(answer)), Some(caller)) = (outcome, caller) {
                     self.open.ended.push((caller, Ok(Ok(answer))));
                 }
             }
             Ok((Committed { outcome, live, .. }, _)) => {
                 self.note_heavy(&workspace, work);
                 self.deliver_unwritten(&workspace, (live, agent.as_ref()), now);
-                if let (Some(Outcome::Answered(answer)), Some(caller)) = (outcome, caller) {
+                if let (Some(CallOutcome::Answered(answer)), Some(caller)) = (outcome, caller) {
                     self.answer_when_durable(&workspace, present, caller, Ok(answer));
                 }
             }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use baton_core::{
-    Answer, Batch, Outcome, Rejection, Reply, Request, Revision, WaitId, WorkspaceName,
+    Answer, Batch, CallOutcome, Rejection, Reply, Request, Revision, WaitId, WorkspaceName,
 };
 
 use super::group::Group;
@@ -19,13 +19,15 @@ impl Resident {
     pub(super) fn admission(
         &mut self,
         workspace: &WorkspaceName,
-        outcome: Outcome,
+        outcome: CallOutcome,
         group: u64,
         is_urgent: bool,
     ) -> Admission<Queued, Request> {
         let wait = match outcome {
-            Outcome::Answered(answer) => return Admission::Answer(Held::new(Ok(answer), group)),
-            Outcome::Waits(wait) => wait,
+            CallOutcome::Answered(answer) => {
+                return Admission::Answer(Held::new(Ok(answer), group));
+            }
+            CallOutcome::Waits(wait) => wait,
         };
         let waiter = self.register(workspace, wait);
         Admission::Wait(Queued { waiter, group, is_urgent })

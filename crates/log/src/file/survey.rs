@@ -46,14 +46,14 @@ pub(crate) struct Survey<F> {
     pub(crate) tail: Position,
     /// The end of a torn record in the file of the last segment.
     pub(crate) torn_until: u64,
-    pub(crate) damage: Option<Damage>,
+    pub(crate) damage: Option<FirstDamage>,
     /// How far the log was acknowledged, if that is known.
     pub(crate) acknowledged: Option<Position>,
 }
 
 /// The first damaged place of the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Damage {
+pub(crate) struct FirstDamage {
     /// The index of its path; the log without any segment has one for its damage as well.
     pub(crate) index: usize,
     pub(crate) offset: u64,
@@ -74,12 +74,12 @@ impl<F> Survey<F> {
     }
 
     /// The file to name for a damage. If every segment is gone, all that is left is the watermark.
-    pub(crate) fn damaged_file(&self, damage: &Damage, layout: &FolderLayout) -> PathBuf {
+    pub(crate) fn damaged_file(&self, damage: &FirstDamage, layout: &FolderLayout) -> PathBuf {
         self.paths.get(damage.index).map_or_else(|| layout.watermark(), |(_, path)| path.clone())
     }
 
     /// The damage if the log ends before what was acknowledged.
-    fn lost_end(&self) -> Option<Damage> {
+    fn lost_end(&self) -> Option<FirstDamage> {
         let acknowledged = self.acknowledged.filter(|position| *position > self.tail)?;
         let (tail, index) = (self.tail, self.paths.len().saturating_sub(1));
         let offset = self.segments.last().map_or(0, |segment| segment.offset_of(tail));
@@ -87,7 +87,7 @@ impl<F> Survey<F> {
             "the log was acknowledged up to position {acknowledged} but ends at {tail}: its end \
              is missing"
         );
-        Some(Damage { index, offset, reason })
+        Some(FirstDamage { index, offset, reason })
     }
 }
 
@@ -112,7 +112,7 @@ pub(crate) fn survey<D: Disk>(
         let segment = match open_segment(disk, *base, path)? {
             Ok(segment) => segment,
             Err(reason) => {
-                survey.damage = Some(Damage { index, offset: 0, reason });
+                survey.damage = Some(FirstDamage { index, offset: 0, reason });
                 break;
             }
         };
@@ -120,7 +120,7 @@ pub(crate) fn survey<D: Disk>(
         let chain = follow(&mut window, &segment, *base, next).map_err(failed(path))?;
         survey.damage = judge(&mut window, &segment, &chain, next)
             .map_err(failed(path))?
-            .map(|(offset, reason)| Damage { index, offset, reason });
+            .map(|(offset, reason)| FirstDamage { index, offset, reason });
         survey.records += chain.records;
         survey.last = chain.last;
         survey.tail = chain.end;

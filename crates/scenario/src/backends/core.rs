@@ -6,7 +6,7 @@ use std::sync::Arc;
 use baton_core::access::Viewer;
 use baton_core::wire::Call;
 use baton_core::{
-    AgentId, Answer, Batch, Committed, Mutation, Notice, Outcome, Request, Signal, Space,
+    AgentId, Answer, Batch, CallOutcome, Committed, Mutation, Notice, Request, Signal, Space,
     Timestamp, WaitId,
 };
 use serde_json::Value;
@@ -39,8 +39,8 @@ impl CoreBackend {
         let outcome = self.space.commit(request, agent, now);
         self.space.check();
         match outcome.map(|committed| self.record(committed)) {
-            Ok(Outcome::Answered(answer)) => Ok(rendered(&answer)),
-            Ok(Outcome::Waits(wait)) => Err(wait),
+            Ok(CallOutcome::Answered(answer)) => Ok(rendered(&answer)),
+            Ok(CallOutcome::Waits(wait)) => Err(wait),
             Err(rejection) => Ok(refused(&rejection)),
         }
     }

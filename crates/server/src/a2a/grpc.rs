@@ -22,7 +22,7 @@ use super::response::Binding;
 use super::{Asked, WORKSPACE};
 use crate::access::Authority;
 use crate::http::receive;
-use crate::problem::Outcome;
+use crate::problem::RefusalLabel;
 use crate::shared::{InboundBytes, Shared};
 
 /// Where the operations are.
@@ -139,7 +139,7 @@ pub(crate) fn refused_before(refused: Response<Body>) -> Response<Body> {
         StatusCode::SERVICE_UNAVAILABLE => 14,
         _ => 3,
     };
-    let outcome = refused.extensions().get::<Outcome>().cloned();
+    let outcome = refused.extensions().get::<RefusalLabel>().cloned();
     let mut response = response(Body::empty());
     let message = outcome.as_ref().map(|outcome| format!("{}: see docs/errors.md", outcome.code));
     insert(response.headers_mut(), code, message.as_deref().unwrap_or_default());

@@ -10,7 +10,7 @@ use baton_core::{AgentId, WorkspaceName};
 use tokio::time::Instant;
 
 use super::{Attempt, Principal};
-use crate::cluster::Place;
+use crate::cluster::ShardSlot;
 use crate::quota::{Cost, Meter, Meters, QuotaGuard, charge, check, pay};
 use crate::refusal::Refusal;
 use crate::shares::Sharer;
@@ -21,7 +21,7 @@ pub(crate) struct Authority {
     pub(super) credential: Option<Credential>,
     pub(super) meters: Option<Arc<Meters>>,
     /// The part of the workspaces that is served; none if all are.
-    pub(super) place: Option<Place>,
+    pub(super) place: Option<ShardSlot>,
 }
 
 /// What a call of the fast path costs, and who pays for it.
@@ -51,7 +51,7 @@ pub(super) struct Credential {
 
 impl Authority {
     /// The same for an engine that has only some of the workspaces.
-    pub(crate) fn at(self, place: Option<Place>) -> Self {
+    pub(crate) fn at(self, place: Option<ShardSlot>) -> Self {
         Self { place, ..self }
     }
 

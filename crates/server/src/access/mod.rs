@@ -49,7 +49,7 @@ pub(crate) use denials::{Attempt, Denials};
 pub use denials::{Denial, DenialPage};
 use jwt::Fingerprint;
 pub use jwt::{Issuer, KeyFile, KeyFileError};
-pub use tokens::{Made, Record, TokenError, Tokens, Wanted};
+pub use tokens::{Made, TokenError, TokenRecord, Tokens, Wanted};
 
 /// The prefix of every token, so that scanners for leaked secrets find it.
 pub const PREFIX: &str = "baton_";
@@ -155,7 +155,7 @@ impl Access {
     }
 
     /// Applies a record that was read, written or changed.
-    pub(crate) fn load_token(&self, record: &Record) {
+    pub(crate) fn load_token(&self, record: &TokenRecord) {
         let Some(digest) = record.digest_bytes() else { return };
         let mut tokens = self.tokens.write().unwrap_or_else(PoisonError::into_inner);
         if record.revoked_at.is_some() {

@@ -28,8 +28,8 @@ const TOKENS_MAX: usize = 100_000;
 
 /// A token without its secret part.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "TokenRecord"))]
-pub struct Record {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TokenRecord {
     /// The id of the token.
     pub id: String,
     /// The name of the token.
@@ -54,7 +54,7 @@ pub struct Record {
     pub revoked_at: Option<Timestamp>,
 }
 
-impl Record {
+impl TokenRecord {
     pub(super) fn digest_bytes(&self) -> Option<TokenDigest> {
         let digit = |index: usize| u8::from_str_radix(self.digest.get(index..index + 2)?, 16).ok();
         let bytes: Option<Vec<u8>> = (0..32).map(|byte| digit(2 * byte)).collect();
@@ -102,7 +102,7 @@ pub struct Made {
     pub token: String,
     /// The record of the token.
     #[serde(flatten)]
-    pub record: Record,
+    pub record: TokenRecord,
 }
 
 baton_core::refusals! {
@@ -216,7 +216,7 @@ impl Tokens {
         let token = format!("{PREFIX}{}", hexadecimal(&chance));
         let digest = hexadecimal(&digest_of(&token));
         let created_at = self.now()?;
-        let record = Record {
+        let record = TokenRecord {
             id: digest[..ID_DIGITS].to_owned(),
             name,
             digest,
@@ -236,7 +236,7 @@ impl Tokens {
     }
 
     /// All tokens, including invalid ones, oldest first.
-    pub async fn all(&self) -> Result<Vec<Record>, TokenError> {
+    pub async fn all(&self) -> Result<Vec<TokenRecord>, TokenError> {
         let mut records = Vec::new();
         let mut cursor = None;
         loop {
@@ -259,7 +259,7 @@ impl Tokens {
     }
 
     /// Revokes a token. Revoking it again is a no-op.
-    pub async fn revoke(&self, id: &str) -> Result<Record, TokenError> {
+    pub async fn revoke(&self, id: &str) -> Result<TokenRecord, TokenError> {
         let found = self.all().await?.into_iter().find(|record| record.id == id);
         let Some(mut record) = found else {
             return Err(TokenError::NotFound { id: id.chars().take(80).collect() });
@@ -271,14 +271,14 @@ impl Tokens {
         Ok(record)
     }
 
-    async fn write(&self, record: &Record) -> Result<(), TokenError> {
+    async fn write(&self, record: &TokenRecord) -> Result<(), TokenError> {
         let key = format!("{KEYS}{}", record.id);
         self.workspace.state("shared").set(&key, record).await?;
         Ok(())
     }
 }
 
-fn read(key: &str, value: &Json) -> Result<Record, TokenError> {
+fn read(key: &str, value: &Json) -> Result<TokenRecord, TokenError> {
     serde_json::from_str(value.as_str()).map_err(|error| TokenError::Broken {
         id: key.trim_start_matches(KEYS).to_owned(),
         reason: error.to_string(),

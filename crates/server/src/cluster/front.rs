@@ -27,7 +27,7 @@ use super::peer::KnownTokens;
 use super::relay::WORKSPACE;
 use super::threads::{ServingThreads, first_shard};
 use super::upstreams::Upstreams;
-use super::{DrainRequest, HOME, Place, Routes, ServerStatus, drain, fork, shard_of};
+use super::{DrainRequest, HOME, Routes, ServerStatus, ShardSlot, drain, fork, shard_of};
 use crate::access::Tokens;
 use crate::http;
 use crate::listener::{ConnectionSlot, run_engine};
@@ -165,7 +165,7 @@ impl Front {
         shard_of(HOME, self.routes().shards())
     }
 
-    pub(super) async fn adopt(&self, place: Place, baton: Baton) {
+    pub(super) async fn adopt(&self, place: ShardSlot, baton: Baton) {
         let engines = self.threads().count().unwrap_or(0);
         let shared = Shared::of(baton, &self.doors, Some(place), engines);
         if place.shard == shard_of(HOME, place.shards)

@@ -94,12 +94,12 @@ pub fn shard_of(workspace: &str, shards: u32) -> u32 {
 
 /// One of the shards that the workspaces are divided into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct ShardSlot {
     pub(crate) shard: u32,
     pub(crate) shards: u32,
 }
 
-impl Place {
+impl ShardSlot {
     /// Whether a workspace is in this shard.
     pub(crate) fn owns(self, workspace: &WorkspaceName) -> bool {
         shard_of(workspace.as_str(), self.shards) == self.shard
@@ -281,7 +281,7 @@ pub struct ClusterHandle(Arc<Front>);
 impl ClusterHandle {
     /// Serves a shard with this engine. Its tokens are known when this returns.
     pub async fn adopt(&self, shard: u32, shards: u32, baton: Baton) {
-        self.0.adopt(Place { shard, shards }, baton).await;
+        self.0.adopt(ShardSlot { shard, shards }, baton).await;
     }
 
     /// Ends the service of a shard, and closes its engine.

@@ -26,7 +26,7 @@ use super::front::{Front, OwnerWait};
 use super::proof::{NONCE, PROOF, prove};
 use super::upstreams::Sender;
 use super::{ClusterStatus, HOME, ServerCounters, ServerStatus};
-use crate::access::{Record, Tokens};
+use crate::access::{TokenRecord, Tokens};
 use crate::http::json as body;
 use crate::problem::Refused;
 use crate::refusal::Refusal;
@@ -169,7 +169,7 @@ impl Front {
             self.doors.access.clock.learn(Timestamp(time));
         }
         if known.bytes != received {
-            let records: Vec<Record> = serde_json::from_slice(&received).unwrap_or_default();
+            let records: Vec<TokenRecord> = serde_json::from_slice(&received).unwrap_or_default();
             for record in &records {
                 self.doors.access.load_token(record);
             }

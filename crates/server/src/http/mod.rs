@@ -50,7 +50,7 @@ use tower_service::Service;
 use crate::access::Authority;
 use crate::listener::ConnectionSlot;
 use crate::metrics::Transport;
-use crate::problem::{Outcome, Refused};
+use crate::problem::{RefusalLabel, Refused};
 use crate::refusal::Refusal;
 use crate::shared::{Doors, Shared};
 use crate::ws;
@@ -165,7 +165,7 @@ pub(crate) fn refuse(
 }
 
 fn count(doors: &Doors, slot: &ConnectionSlot, response: &Response) {
-    let outcome = response.extensions().get::<Outcome>();
+    let outcome = response.extensions().get::<RefusalLabel>();
     doors.metrics.answered(Transport::Http, outcome.map(|outcome| outcome.kind));
     if let Some(outcome) = outcome {
         doors.refused(slot.number, &outcome.code);

@@ -13,7 +13,7 @@ use baton_core::wire::{Fault, Fields, Problem};
 use serde_json::json;
 
 use super::request_context::{json as body, read_query, receive_up_to};
-use crate::access::{Authority, Record, TokenError, Tokens, Wanted};
+use crate::access::{Authority, TokenError, TokenRecord, Tokens, Wanted};
 use crate::problem::Refused;
 use crate::server_log::{FieldValue, Level};
 use crate::shared::Shared;
@@ -51,7 +51,7 @@ pub(super) fn admitted(
 }
 
 /// Logs the id of the token, and nothing secret.
-fn note(shared: &Shared, what: &'static str, record: &Record) {
+fn note(shared: &Shared, what: &'static str, record: &TokenRecord) {
     let role = record.grant.role.name();
     let fields = [("id", &record.id[..]), ("name", &record.name[..]), ("role", role)];
     let fields = fields.map(|(name, text)| (name, FieldValue::Text(text)));
@@ -64,7 +64,7 @@ async fn list(
 ) -> Result<Response<Body>, Refused> {
     admitted(&request, Permission::Administer, "token.list")?;
     let records = Tokens::of(&shared.baton)?.all().await?;
-    let tokens: Vec<Record> = records.into_iter().map(Record::shown).collect();
+    let tokens: Vec<TokenRecord> = records.into_iter().map(TokenRecord::shown).collect();
     Ok(body(json!({ "tokens": tokens }).to_string().into_bytes()))
 }
 

@@ -19,7 +19,7 @@ const REASON_CHARACTERS_MAX: usize = 500;
 
 /// What was sent where, as the metadata of the task keeps it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Record {
+pub(super) struct SentRecord {
     /// The address of the peer.
     url: String,
     /// The id of the message.
@@ -40,9 +40,9 @@ pub(super) struct Work {
 }
 
 impl Work {
-    fn record(&self, url: &str) -> Option<Record> {
+    fn record(&self, url: &str) -> Option<SentRecord> {
         let metadata = self.task.metadata.as_ref()?.to_value();
-        let record: Record = serde_json::from_value(metadata.get(MEMBER)?.clone()).ok()?;
+        let record: SentRecord = serde_json::from_value(metadata.get(MEMBER)?.clone()).ok()?;
         (record.url == url).then_some(record)
     }
 }
@@ -208,7 +208,7 @@ impl PeerWorker {
 
     async fn found_again(
         &self,
-        record: &Record,
+        record: &SentRecord,
     ) -> Result<Option<(Interface, Reported)>, PeerError> {
         let Some(task) = &record.task else { return Ok(None) };
         let (mut pause, mut attempt) = (self.pause, 1);
@@ -241,7 +241,7 @@ impl PeerWorker {
             None => None,
         };
         let assignment = Assignment::of(name, &work.task, handed, message);
-        let mut record = Record {
+        let mut record = SentRecord {
             url: self.remote.url().to_owned(),
             message: assignment.message_id.clone(),
             task: None,
@@ -257,7 +257,7 @@ impl PeerWorker {
         Ok((interface, reported))
     }
 
-    async fn note(&self, work: &Work, record: &Record) -> Result<(), PeerError> {
+    async fn note(&self, work: &Work, record: &SentRecord) -> Result<(), PeerError> {
         let tasks = self.there.tasks();
         let fields = json!({"metadata": {MEMBER: record}});
         let id = work.task.id.as_str();

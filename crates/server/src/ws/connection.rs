@@ -37,7 +37,7 @@ use tokio::time::{Instant, Sleep, sleep};
 
 use super::format::Format;
 use super::framing::{Decoder, ProtocolError};
-use super::jobs::{Jobs, Outcome};
+use super::jobs::{Jobs, RequestAnswer};
 use super::outbox::{Outbox, snapshot_frame};
 use super::pushes::Pushes;
 use crate::access::Authority;
@@ -102,7 +102,7 @@ enum Stop {
 enum Woken {
     Received(Result<Option<Stop>, End>),
     Pushed,
-    Done(u64, Outcome),
+    Done(u64, RequestAnswer),
     Time,
     Closing,
     Expelled,

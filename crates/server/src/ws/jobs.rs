@@ -21,10 +21,10 @@ use crate::shared::Shared;
 type Job = Pin<Box<dyn Future<Output = Done> + Send>>;
 
 /// The id of a request, and its answer.
-pub(super) type Done = (u64, Outcome);
+pub(super) type Done = (u64, RequestAnswer);
 
 /// The answer to a request.
-pub(super) enum Outcome {
+pub(super) enum RequestAnswer {
     /// It has to be encoded.
     Answer(Result<Answer, Error>),
     /// It was large, and is encoded as a frame.
@@ -50,9 +50,9 @@ fn job(
         let outcome = match answer.await {
             Ok(answer) if is_large(&answer) => {
                 let encode = move || frame(format, id, &answer);
-                Outcome::Frame(encode_apart(&shared.encoders, encode).await)
+                RequestAnswer::Frame(encode_apart(&shared.encoders, encode).await)
             }
-            outcome => Outcome::Answer(outcome),
+            outcome => RequestAnswer::Answer(outcome),
         };
         (id, outcome)
     })

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use baton_core::NamespaceName;
 use baton_core::contract::{Query, Reply};
-use baton_core::contracts::{By, Contract, Problem, Trouble};
+use baton_core::contracts::{By, Contract, ContractProblem, Trouble};
 
 use crate::auditor::ledger::Ledger;
 use crate::auditor::{Audit, Breach, demand};
@@ -75,7 +75,7 @@ impl Ledger {
         Ok(())
     }
 
-    fn is_trouble(&self, problem: &Problem, at: u64) -> Audit {
+    fn is_trouble(&self, problem: &ContractProblem, at: u64) -> Audit {
         let is_there = self.named(&problem.key, at).is_some();
         let fits = match problem.problem {
             Trouble::Vanished | Trouble::Renamed => !is_there,

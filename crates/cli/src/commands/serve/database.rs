@@ -144,7 +144,7 @@ impl DatabaseServer {
 }
 
 /// A shard that this server owns.
-struct Held {
+struct OwnedShard {
     log: Arc<dyn OwnedLog>,
     baton: Baton,
 }
@@ -153,7 +153,7 @@ struct Held {
 enum Done {
     Taken {
         shard: u32,
-        held: Option<Held>,
+        held: Option<OwnedShard>,
         first_token: Option<String>,
         took: Duration,
     },
@@ -187,7 +187,7 @@ struct Keeper<'a> {
     has_tokens: bool,
     handle: ClusterHandle,
     announcer: &'a Announcer,
-    held: BTreeMap<u32, Held>,
+    held: BTreeMap<u32, OwnedShard>,
     /// Shards that are being taken or given.
     busy: BTreeSet<u32>,
     /// What was seen before this says nothing about the shard any more.
@@ -398,7 +398,7 @@ impl Keeper<'_> {
 
     /// Gives shards back that another server has, or whose engine has stopped after a failed write.
     fn give_lost(&mut self, jobs: &mut JoinSet<Done>) {
-        let line = |held: &Held| loss(held.baton.stopped().as_ref(), held.log.is_lost());
+        let line = |held: &OwnedShard| loss(held.baton.stopped().as_ref(), held.log.is_lost());
         let lost: Vec<_> =
             self.held.iter().filter_map(|(shard, held)| Some((*shard, line(held)?))).collect();
         for (shard, (level, what, why)) in lost {
@@ -438,7 +438,7 @@ impl Keeper<'_> {
             // ends nothing early.
             let clock = SystemClock::beginning_at(Timestamp(view.borrow().log_time_ms()));
             let baton = Baton::on(encrypted, clock, options)?;
-            Ok::<_, Error>(Some(Held { log, baton }))
+            Ok::<_, Error>(Some(OwnedShard { log, baton }))
         };
         jobs.spawn(async move {
             let held = match spawn_blocking(opening).await {
@@ -452,7 +452,7 @@ impl Keeper<'_> {
                 }
             };
             let mut first = None;
-            if let Some(Held { baton, .. }) = &held {
+            if let Some(OwnedShard { baton, .. }) = &held {
                 if wants_token {
                     // If it cannot be written, the shard is lost, and the next owner tries.
                     first = first_token(baton).await.unwrap_or_default();
@@ -552,9 +552,9 @@ fn record(member: &Arc<dyn Roster>, asked: DrainRequest) {
 }
 
 /// Ends the service of a shard, then gives it back: giving needs the network.
-async fn give_back(handle: &ClusterHandle, shard: u32, held: Held) {
+async fn give_back(handle: &ClusterHandle, shard: u32, held: OwnedShard) {
     handle.release(shard).await;
-    let Held { log, baton } = held;
+    let OwnedShard { log, baton } = held;
     drop(baton);
     let _ = spawn_blocking(move || log.close()).await;
 }

@@ -107,7 +107,7 @@ pub(crate) struct Wanted {
 
 /// A claimed task and the token of its lease.
 #[derive(Args)]
-struct Held {
+struct ClaimedTask {
     /// Task ID
     task: String,
     /// Token of the lease [default: `BATON_TASK_TOKEN`]
@@ -119,7 +119,7 @@ struct Held {
 #[derive(Args)]
 struct Heartbeat {
     #[command(flatten)]
-    held: Held,
+    held: ClaimedTask,
     /// New duration of the lease, from now
     #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
     lease: Option<u64>,
@@ -129,7 +129,7 @@ struct Heartbeat {
 #[derive(Args)]
 struct Progress {
     #[command(flatten)]
-    held: Held,
+    held: ClaimedTask,
     /// Fraction done, from 0 to 1
     fraction: f64,
     /// Note about the progress
@@ -141,7 +141,7 @@ struct Progress {
 #[derive(Args)]
 struct Done {
     #[command(flatten)]
-    held: Held,
+    held: ClaimedTask,
     /// Result: JSON or text, @FILE, or - for stdin
     #[arg(allow_negative_numbers = true)]
     result: Option<Source>,
@@ -157,7 +157,7 @@ struct Done {
 #[derive(Args)]
 struct Fail {
     #[command(flatten)]
-    held: Held,
+    held: ClaimedTask,
     /// Error: JSON or text, @FILE, or - for stdin
     error: Source,
     /// Do not retry
@@ -169,7 +169,7 @@ struct Fail {
 #[derive(Args)]
 struct Release {
     #[command(flatten)]
-    held: Held,
+    held: ClaimedTask,
     /// Reason
     #[arg(long)]
     reason: Option<String>,
@@ -294,7 +294,7 @@ fn report(output: &mut Output, task: &Record) -> Result<(), Failure> {
     output.said(task, &format!("task {id} {}{more}{warnings}", status.clause()))
 }
 
-impl Held {
+impl ClaimedTask {
     fn token(&self) -> Token {
         Token(self.token)
     }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use baton_client::{Options, SyncOptions, Workspace, connect_with};
-use baton_core::sync::{Choice, Decision, How, OtherChanges, Outcome, Report, Won};
+use baton_core::sync::{Choice, Decision, How, OtherChanges, SyncOutcome, SyncReport, Won};
 use baton_core::{Key, KeyName, NamespaceName};
 use clap::Args;
 use serde::Serialize;
@@ -44,9 +44,9 @@ pub(super) struct Sync {
 #[derive(Serialize)]
 struct Both {
     /// What this workspace took in.
-    here: Report,
+    here: SyncReport,
     /// What the copy took in.
-    there: Report,
+    there: SyncReport,
 }
 
 impl Sync {
@@ -111,7 +111,7 @@ impl Sync {
 }
 
 /// What one workspace took in from the other.
-fn direction(to: &str, from: &str, report: &Report, is_dry: bool) -> String {
+fn direction(to: &str, from: &str, report: &SyncReport, is_dry: bool) -> String {
     let taken = report.outcomes.iter().filter(|it| it.won != Won::Ours).count();
     let would = if is_dry { "would take" } else { "took" };
     let mut text = match (report.changed, taken) {
@@ -121,7 +121,7 @@ fn direction(to: &str, from: &str, report: &Report, is_dry: bool) -> String {
             format!("{to} {would} {taken} {changes} from {from}\n")
         }
     };
-    for Outcome { namespace, key, won, by, lost } in &report.outcomes {
+    for SyncOutcome { namespace, key, won, by, lost } in &report.outcomes {
         let place = match key {
             Some(key) => format!("{namespace}/{key}"),
             None => format!("rules of {namespace}"),

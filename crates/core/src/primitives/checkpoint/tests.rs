@@ -14,7 +14,7 @@ use crate::messagepack;
 use crate::names::{AgentId, CheckpointId, CheckpointKey, CheckpointLabel, StateType, TaskId};
 use crate::refusal::TooMany;
 use crate::space::batch::Batch;
-use crate::space::{Outcome, Space};
+use crate::space::{CallOutcome, Space};
 use crate::testing::{World, check_codes, check_coverage, scenarios};
 use crate::time::Timestamp;
 
@@ -405,9 +405,9 @@ impl Saving {
             self.batches.push(batch);
         }
         match committed.outcome {
-            Outcome::Answered(crate::Answer { reply: crate::Reply::Checkpoint(reply), .. }) => {
-                Ok(reply)
-            }
+            CallOutcome::Answered(crate::Answer {
+                reply: crate::Reply::Checkpoint(reply), ..
+            }) => Ok(reply),
             other => panic!("{other:?}"),
         }
     }

@@ -11,16 +11,16 @@ use crate::primitive;
 use crate::space::batch::Moment;
 
 /// Terms: the contract, and which of its keys.
-type Place = (ContractName, usize);
+type TermsKey = (ContractName, usize);
 
 /// All contracts of a workspace. Changes only by `Table::evolve` and `Table::undo`.
 #[derive(Default)]
 pub struct Table {
     by_name: BTreeMap<ContractName, Declaration>,
     /// The terms about one key, by `namespace/key`.
-    exact: BTreeMap<String, BTreeSet<Place>>,
+    exact: BTreeMap<String, BTreeSet<TermsKey>>,
     /// The terms about patterns of keys.
-    wild: BTreeSet<Place>,
+    wild: BTreeSet<TermsKey>,
 }
 
 /// How to undo one change: the previous contract; none if nothing changed.
@@ -123,14 +123,14 @@ impl Table {
         before
     }
 
-    fn places(&self, terms: &Terms) -> Option<&BTreeSet<Place>> {
+    fn places(&self, terms: &Terms) -> Option<&BTreeSet<TermsKey>> {
         match terms.key.is_exact() {
             Some(key) => self.exact.get(key),
             None => Some(&self.wild),
         }
     }
 
-    fn terms(&self, (name, index): &Place) -> (&Declaration, &Terms) {
+    fn terms(&self, (name, index): &TermsKey) -> (&Declaration, &Terms) {
         let declaration = &self.by_name[name];
         (declaration, &declaration.keys[*index])
     }
@@ -139,7 +139,7 @@ impl Table {
     pub(crate) fn concerning(&self, key: &str) -> Vec<(&Declaration, &Terms)> {
         let exact = self.exact.get(key).into_iter().flatten();
         let wild = self.wild.iter().filter(|place| self.terms(place).1.key.matches(key));
-        let places: BTreeSet<&Place> = exact.chain(wild).collect();
+        let places: BTreeSet<&TermsKey> = exact.chain(wild).collect();
         places.into_iter().map(|place| self.terms(place)).collect()
     }
 
@@ -150,7 +150,7 @@ impl Table {
             self.exact.range::<str, _>((Bound::Included(prefix.as_str()), Bound::Unbounded));
         let exact = after.take_while(|(key, _)| key.starts_with(&prefix)).flat_map(|(_, it)| it);
         let wild = self.wild.iter().filter(|place| self.terms(place).1.key.reaches(&prefix));
-        let places: BTreeSet<&Place> = exact.chain(wild).collect();
+        let places: BTreeSet<&TermsKey> = exact.chain(wild).collect();
         places.into_iter().map(|place| self.terms(place)).collect()
     }
 

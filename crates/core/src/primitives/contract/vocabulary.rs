@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::terms::{Breach, Terms};
-use crate::contracts::{Contract, Problem};
+use crate::contracts::{Contract, ContractProblem};
 #[cfg(feature = "schema")]
 use crate::limits;
 use crate::names::{AgentId, ContractName, NamespaceName};
@@ -176,7 +176,7 @@ pub enum Reply {
     /// Problems by key; empty if there are none.
     Problems {
         /// The problems.
-        problems: Vec<Problem>,
+        problems: Vec<ContractProblem>,
     },
 }
 

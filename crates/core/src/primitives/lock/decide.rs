@@ -13,7 +13,7 @@ use crate::space::stamp::Stamp;
 use crate::space::{Happening, ReplyPlan, Space};
 use crate::waiting::deadlock::find_cycles;
 #[cfg(feature = "planted")]
-use crate::waiting::holds::Held;
+use crate::waiting::holds::Holding;
 use crate::waiting::lease_time::{is_worth_renewing, ttl_ms as checked_ttl};
 use crate::waiting::wait::Left;
 

@@ -6,7 +6,7 @@ use crate::numbers::{Token, WaitId};
 use crate::primitive;
 use crate::space::batch::Moment;
 use crate::time::Timestamp;
-use crate::waiting::holds::{Change, Held, Holds};
+use crate::waiting::holds::{HoldChange, Holding, Holds};
 use crate::waiting::wait::{Left, Wait};
 use crate::waiting::wait_queue;
 
@@ -20,9 +20,9 @@ pub struct Table {
 }
 
 /// How to undo one change: the previous hold and waiter.
-pub type Undo = Change<Hold>;
+pub type Undo = HoldChange<Hold>;
 
-impl Held for Hold {
+impl Holding for Hold {
     type Name = LockName;
     type Key = LockName;
     type Event = Event;
@@ -108,7 +108,7 @@ impl primitive::Table for Table {
             }
             Event::GaveUp { wait, .. } => (None, Some((*wait, None))),
         };
-        self.holds.replace(Change { hold: hold.map(|after| (name.clone(), after)), wait })
+        self.holds.replace(HoldChange { hold: hold.map(|after| (name.clone(), after)), wait })
     }
 
     fn undo(&mut self, undo: Undo) {

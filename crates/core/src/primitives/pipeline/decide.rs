@@ -11,7 +11,7 @@ use crate::json::Json;
 use crate::limits;
 use crate::names::{AgentId, PipelineName, StageName, TaskId};
 use crate::page;
-use crate::pipeline::{Budget, Following, Misfit, graph};
+use crate::pipeline::{Following, Misfit, StepBudget, graph};
 use crate::primitive::{self, Rules};
 use crate::refusal::{TooLarge, TooMany, fits, has_room, json_fits, text_fits};
 use crate::space::batch::Moment;
@@ -289,7 +289,7 @@ impl<'a, S: View> Decider<'a, S> {
     /// All due steps, or none: several policies may ask in one commit, and together they must not
     /// exceed its budget.
     fn follow(&self) -> Vec<Event> {
-        let (mut events, mut following) = (Vec::new(), self.after_this(Budget::beside()));
+        let (mut events, mut following) = (Vec::new(), self.after_this(StepBudget::beside()));
         for record in self.table.due() {
             if !following.carry_on(record.clone(), &mut events) {
                 events.clear();
@@ -300,7 +300,7 @@ impl<'a, S: View> Decider<'a, S> {
     }
 
     fn expire(&self) -> Vec<Event> {
-        let (mut events, mut following) = (Vec::new(), self.after_this(Budget::alone()));
+        let (mut events, mut following) = (Vec::new(), self.after_this(StepBudget::alone()));
         for record in self.table.due() {
             if !following.carry_on(record.clone(), &mut events) {
                 break;
@@ -314,7 +314,7 @@ impl<'a, S: View> Decider<'a, S> {
         Moment { revision: *revision, time: *now, agent }
     }
 
-    fn after_this(&self, budget: Budget) -> Following<'a, impl Iterator<Item = TaskId>> {
+    fn after_this(&self, budget: StepBudget) -> Following<'a, impl Iterator<Item = TaskId>> {
         let view = self.view;
         let is_taken = move |task: &TaskId| view.task_state(task).is_some();
         Following {
@@ -343,7 +343,7 @@ impl<'a, S: View> Decider<'a, S> {
 
     fn with_what_follows(&self, event: Event, after: Record) -> Vec<Event> {
         let mut events = vec![event];
-        self.after_this(Budget::of_command()).carry_on(after, &mut events);
+        self.after_this(StepBudget::of_command()).carry_on(after, &mut events);
         events
     }
 

@@ -8,7 +8,7 @@ use crate::names::StageName;
 
 /// Why stages are invalid.
 #[derive(Debug)]
-pub struct Fault {
+pub struct GraphFault {
     /// The invalid stage, if it is one.
     pub stage: Option<StageName>,
     /// The reason.
@@ -24,12 +24,12 @@ pub struct Graph {
     pub order: Vec<usize>,
 }
 
-fn fault<T>(stage: Option<&StageName>, reason: impl Into<String>) -> Result<T, Fault> {
-    Err(Fault { stage: stage.cloned(), reason: reason.into() })
+fn fault<T>(stage: Option<&StageName>, reason: impl Into<String>) -> Result<T, GraphFault> {
+    Err(GraphFault { stage: stage.cloned(), reason: reason.into() })
 }
 
 /// Builds the graph of the stages.
-pub fn link(stages: &[Design]) -> Result<Graph, Fault> {
+pub fn link(stages: &[Design]) -> Result<Graph, GraphFault> {
     let max = limits::PIPELINE_STAGES_MAX;
     if stages.is_empty() {
         return fault(None, "there is none");
@@ -64,7 +64,7 @@ fn before(
     stage: &Design,
     names: &[StageName],
     numbers: &BTreeMap<&StageName, usize>,
-) -> Result<Vec<usize>, Fault> {
+) -> Result<Vec<usize>, GraphFault> {
     let mut links = Vec::with_capacity(names.len());
     for name in names {
         let Some(number) = numbers.get(name) else {

@@ -79,7 +79,7 @@ pub use decide::{View, query};
 pub use flow::Step;
 pub use outputs::Misfit;
 pub use payloads::{Create, Design, List, ReviewStage};
-pub use progress::{Budget, Following};
+pub use progress::{Following, StepBudget};
 pub use record::{Member, Outcome, Plan, Record, StageState, TaskState};
 pub use refusals::Rejection;
 pub use table::{Facts, Table, Undo};

@@ -8,14 +8,14 @@ use crate::pipeline::Event;
 use crate::space::batch::Moment;
 
 /// How many of the following steps one commit includes.
-pub struct Budget {
+pub struct StepBudget {
     events: usize,
     bytes: usize,
     /// Whether the first step is allowed whatever its cost.
     is_patient: bool,
 }
 
-impl Budget {
+impl StepBudget {
     /// In the commit of a command about the pipeline.
     pub fn of_command() -> Self {
         let (events, bytes) = (limits::FOLLOWING_EVENTS_MAX, limits::READY_BYTES_MAX);
@@ -55,7 +55,7 @@ pub struct Following<'a, I> {
     /// Ids for new tasks.
     pub ids: I,
     /// The budget.
-    pub budget: Budget,
+    pub budget: StepBudget,
 }
 
 /// The events that a step causes with all its consequences, and their size in bytes.

@@ -4,7 +4,7 @@ use super::{Command, Outcome, Rejection, Reply};
 use crate::command::Request;
 use crate::limits;
 use crate::names::AgentId;
-use crate::space::{Outcome as Became, Progress, Space};
+use crate::space::{CallOutcome as Became, CommitProgress, Space};
 use crate::testing::{World, check, check_codes, check_coverage, scenarios};
 use crate::time::Timestamp;
 
@@ -353,11 +353,11 @@ fn a_commit_that_is_suspended_becomes_what_it_would_have_become_at_once() {
             let mut space = reacting(7, on, &commands);
             let begun = space.begin_commit(write("in/a"), &ada, Timestamp(9), work_max).unwrap();
             let committed = match begun {
-                Progress::Done(committed) => {
+                CommitProgress::Done(committed) => {
                     assert!(committed.work <= work_max, "no more than is allowed");
                     committed
                 }
-                Progress::Suspended(suspended) => {
+                CommitProgress::Suspended(suspended) => {
                     assert!(expected.work >= work_max, "no less than is allowed");
                     assert_eq!(*suspended.outcome(), expected.outcome);
                     space.finish_commit(*suspended)
@@ -405,12 +405,12 @@ fn a_run_that_takes_long_is_not_begun_where_others_wait() {
     let expected = expected.unwrap();
     let mut space = reacting(1, SEEN, &commands);
     let begun = space.begin_commit(write_long(40_000), &ada, Timestamp(9), 64).unwrap();
-    let Progress::Suspended(suspended) = begun else { panic!("it is left to a worker") };
+    let CommitProgress::Suspended(suspended) = begun else { panic!("it is left to a worker") };
     assert_eq!(suspended.events(), 1, "no effect of the reaction is there yet");
     let committed = space.finish_commit(*suspended);
     assert_eq!((committed.batch, committed.work), (expected.batch, expected.work));
     let begun = reacting(1, SEEN, &commands).begin_commit(write("in/a"), &ada, Timestamp(9), 64);
-    assert!(matches!(begun, Ok(Progress::Done(_))), "a small one runs at once");
+    assert!(matches!(begun, Ok(CommitProgress::Done(_))), "a small one runs at once");
 }
 
 #[test]

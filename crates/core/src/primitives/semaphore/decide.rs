@@ -11,7 +11,7 @@ use crate::primitive::{self, Rules};
 use crate::refusal::{TooMany, within};
 use crate::space::stamp::Stamp;
 use crate::space::{Happening, ReplyPlan, Space};
-use crate::waiting::holds::Held;
+use crate::waiting::holds::Holding;
 use crate::waiting::lease_time::{is_worth_renewing, ttl_ms as checked_ttl};
 use crate::waiting::wait::Left;
 

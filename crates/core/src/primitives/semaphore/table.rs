@@ -11,7 +11,7 @@ use crate::numbers::{Token, WaitId};
 use crate::primitive;
 use crate::space::batch::Moment;
 use crate::time::Timestamp;
-use crate::waiting::holds::{Change, Held, Holds};
+use crate::waiting::holds::{HoldChange, Holding, Holds};
 use crate::waiting::wait::{Left, Wait};
 use crate::waiting::wait_queue;
 
@@ -49,10 +49,10 @@ pub struct Record {
 pub struct Undo {
     name: SemaphoreName,
     record: Option<Record>,
-    holds: Change<Permit>,
+    holds: HoldChange<Permit>,
 }
 
-impl Held for Permit {
+impl Holding for Permit {
     type Name = SemaphoreName;
     type Key = Token;
     type Event = Event;
@@ -152,7 +152,7 @@ impl primitive::Table for Table {
                 (None, None)
             }
         };
-        let holds = Change { hold: permit, wait };
+        let holds = HoldChange { hold: permit, wait };
         self.replace(Undo { name: name.clone(), record, holds })
     }
 
@@ -174,7 +174,7 @@ impl primitive::Table for Table {
         table.holds = Holds::restore(permits, waits);
         for record in records {
             let name = record.name.clone();
-            let holds = Change { hold: None, wait: None };
+            let holds = HoldChange { hold: None, wait: None };
             table.replace(Undo { name, record: Some(record), holds });
         }
         table

@@ -28,7 +28,7 @@ pub trait View {
 }
 
 /// Which reply to build once the events are applied.
-pub enum Answer {
+pub enum WritePlan {
     /// The entry of the one event, as it is then, with these warnings.
     Written(Vec<Warning>),
     /// This reply.
@@ -53,8 +53,8 @@ impl primitive::Rules for Table {
         let effort = happening.effort().schemas();
         let mut happen = |event| happening.add(event);
         match decide(&space.state, &view, command, stamp, effort, &mut happen)? {
-            Answer::Written(warnings) => Ok(ReplyPlan::Written { event: first, warnings }),
-            Answer::Reply(reply) => Ok(ReplyPlan::Reply(reply.into())),
+            WritePlan::Written(warnings) => Ok(ReplyPlan::Written { event: first, warnings }),
+            WritePlan::Reply(reply) => Ok(ReplyPlan::Reply(reply.into())),
         }
     }
 
@@ -88,7 +88,7 @@ pub fn decide(
     stamp: &Stamp,
     effort: &Effort,
     happen: &mut impl FnMut(Event),
-) -> Result<Answer, Rejection> {
+) -> Result<WritePlan, Rejection> {
     match command {
         Command::Set(command) => set(table, view, command, stamp, effort, happen),
         Command::Patch(command) => patch(table, view, command, stamp, effort, happen),
@@ -104,7 +104,7 @@ fn set(
     stamp: &Stamp,
     effort: &Effort,
     happen: &mut impl FnMut(Event),
-) -> Result<Answer, Rejection> {
+) -> Result<WritePlan, Rejection> {
     let rules = rules_for(view, &command.namespace, &command.key)?;
     let current = table.packed(&command.namespace, &command.key);
     if command.ephemeral {
@@ -142,7 +142,7 @@ fn patch(
     stamp: &Stamp,
     effort: &Effort,
     happen: &mut impl FnMut(Event),
-) -> Result<Answer, Rejection> {
+) -> Result<WritePlan, Rejection> {
     let PatchEntry { namespace, key, patch, expected_version, expected_revision } = command;
     let rules = rules_for(view, &namespace, &key)?;
     let current = table.packed(&namespace, &key);
@@ -172,7 +172,7 @@ fn delete(
     view: &impl View,
     command: Delete,
     happen: &mut impl FnMut(Event),
-) -> Result<Answer, Rejection> {
+) -> Result<WritePlan, Rejection> {
     let Delete { namespace, key, expected_version, expected_revision } = command;
     let rules = rules_for(view, &namespace, &key)?;
     let current = table.packed(&namespace, &key);
@@ -185,7 +185,7 @@ fn delete(
     };
     let removal = Removal::Deleted;
     happen(Event::Deleted { namespace, key, version: entry.version(), removal });
-    Ok(Answer::Reply(Reply::Entry(entry)))
+    Ok(WritePlan::Reply(Reply::Entry(entry)))
 }
 
 fn transfer(
@@ -195,7 +195,7 @@ fn transfer(
     stamp: &Stamp,
     effort: &Effort,
     happen: &mut impl FnMut(Event),
-) -> Result<Answer, Rejection> {
+) -> Result<WritePlan, Rejection> {
     let Transfer { from_namespace, to_namespace, keys, pattern, overwrite, copy } = command;
     if from_namespace == to_namespace {
         return Err(Rejection::SameNamespace { namespace: from_namespace });
@@ -248,7 +248,7 @@ fn transfer(
             happen(Event::Deleted { namespace, key, version, removal: Removal::TransferredAway });
         }
     }
-    Ok(Answer::Reply(Reply::Moved { keys }))
+    Ok(WritePlan::Reply(Reply::Moved { keys }))
 }
 
 /// The keys that a transfer selects, in order and once each.
@@ -316,7 +316,7 @@ fn written(
     before: u32,
     effort: &Effort,
     happen: &mut impl FnMut(Event),
-) -> Result<Answer, Rejection> {
+) -> Result<WritePlan, Rejection> {
     let Write { namespace, key, value, operation, expires_at, bound_to, source } = write;
     check_value(rules, &namespace, &key, &value, effort)?;
     let Some(version) = before.checked_add(1) else {
@@ -331,7 +331,7 @@ fn written(
         version
     };
     happen(Event::Set { namespace, key, value, version, operation, expires_at, bound_to, source });
-    Ok(Answer::Written(warnings))
+    Ok(WritePlan::Written(warnings))
 }
 
 fn rules_for<'a>(

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::json::Json;
 use crate::names::{AgentId, Key, NamespaceName};
 use crate::numbers::{Revision, Version};
-use crate::storage::{self, Head};
+use crate::storage::{self, WriteHead};
 use crate::time::Timestamp;
 
 /// An entry of shared state. It shares its bytes with the table and never changes: a later write
@@ -175,7 +175,7 @@ impl fmt::Debug for Entry {
 /// An entry of shared state.
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Entry"))]
-pub(crate) struct Fields {
+pub(crate) struct EntryFields {
     /// The namespace.
     namespace: NamespaceName,
     /// The key.
@@ -207,7 +207,7 @@ pub(crate) struct Fields {
 impl Serialize for Entry {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let key = Key::parse(self.key()).map_err(serde::ser::Error::custom)?;
-        Fields {
+        EntryFields {
             namespace: self.namespace.clone(),
             key,
             value: self.json(),
@@ -226,10 +226,14 @@ impl Serialize for Entry {
 
 impl<'de> Deserialize<'de> for Entry {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let fields = Fields::deserialize(deserializer)?;
+        let fields = EntryFields::deserialize(deserializer)?;
         let version = u32::try_from(fields.version.0).map_err(serde::de::Error::custom)?;
-        let head =
-            Head { revision: fields.revision.0, time_ms: fields.updated_at.0, version, author: 0 };
+        let head = WriteHead {
+            revision: fields.revision.0,
+            time_ms: fields.updated_at.0,
+            version,
+            author: 0,
+        };
         let packed = storage::Entry::new(head, fields.key.as_str(), fields.value.as_bytes());
         let entry = Self::new(packed, fields.namespace, fields.updated_by);
         if entry.checksum() != fields.checksum {

@@ -35,7 +35,7 @@ mod table;
 mod tests;
 mod vocabulary;
 
-pub use decide::{Answer, View, decide};
+pub use decide::{View, WritePlan, decide};
 pub use entry::{Entry, Warning};
 pub use patch::PatchEntry;
 pub use queries::{page_limit, snapshot_cursor};

@@ -13,7 +13,7 @@ use crate::numbers::Revision;
 use crate::primitive::{self, Forgotten};
 use crate::space::authors::Authors;
 use crate::space::batch::Moment;
-use crate::storage::{self, Entries, Head};
+use crate::storage::{self, Entries, WriteHead};
 use crate::time::Timestamp;
 
 type EntryKey = (NamespaceName, Key);
@@ -219,7 +219,7 @@ impl Table {
         let authors = self.authors.len();
         let (entry, ending, retired) = match event {
             Event::Set { value, version, expires_at, bound_to, .. } => {
-                let head = Head {
+                let head = WriteHead {
                     revision: moment.revision.0,
                     time_ms: moment.time.0,
                     version: u32::try_from(version.0).expect("decide refuses later versions"),
@@ -341,7 +341,8 @@ impl Table {
         moment: &Moment<'_>,
     ) -> Entry {
         let author = self.authors.number(moment.agent);
-        let head = Head { revision: moment.revision.0, time_ms: moment.time.0, version, author };
+        let head =
+            WriteHead { revision: moment.revision.0, time_ms: moment.time.0, version, author };
         let packed = storage::Entry::new(head, key, value.as_bytes());
         let entries = self.by_namespace.get_mut(namespace).expect("it was looked into");
         entries.put(packed.clone());

@@ -4,7 +4,7 @@ use super::{Entry, Event, Rejection};
 use crate::names::{AgentId, NamespaceName};
 use crate::numbers::{Revision, Version};
 use crate::space::Space;
-use crate::storage::{self, Entries, Head};
+use crate::storage::{self, Entries, WriteHead};
 use crate::testing::{World, check, check_codes, check_coverage, scenarios, story};
 
 scenarios! {
@@ -434,7 +434,7 @@ fn a_transfer_fits_into_one_batch() {
 
 /// A space with one entry that has the maximum version.
 fn worn() -> World {
-    let head = Head { revision: 1, time_ms: 1, version: u32::MAX, author: 0 };
+    let head = WriteHead { revision: 1, time_ms: 1, version: u32::MAX, author: 0 };
     let entry = storage::Entry::new(head, "a", b"1");
     let mut known = Space::default().head();
     known.revision = Revision(1);

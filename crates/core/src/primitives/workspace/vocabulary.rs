@@ -9,7 +9,7 @@ use crate::numbers::Revision;
 use crate::pattern::Pattern;
 use crate::primitive;
 use crate::search::{Results, Search};
-use crate::sync::{ChangesQuery, CopyChanges, Report, Seen, Sync, Taken};
+use crate::sync::{ChangesQuery, CopyChanges, Seen, Sync, SyncReport, TakenChange};
 use crate::time::Timestamp;
 
 /// Commands that change the workspace.
@@ -170,7 +170,7 @@ pub enum Reply {
     /// The changes of a copy that another copy does not include yet.
     Changes(Box<CopyChanges>),
     /// What a synchronization did.
-    Synced(Report),
+    Synced(SyncReport),
     /// Search results.
     Found(Results),
     /// An explanation.
@@ -245,7 +245,7 @@ pub struct Synced {
     pub seen: Vec<Seen>,
     /// What was taken from the other copy, and the writes that had made it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub taken: Vec<Taken>,
+    pub taken: Vec<TakenChange>,
 }
 
 /// The start of a workspace with the content of another one.
@@ -277,7 +277,7 @@ impl primitive::Event for Event {
         match self {
             Self::Configured { .. } | Self::Founded { .. } => 0,
             Self::Synced(synced) => {
-                let taken = synced.taken.iter().map(Taken::weight);
+                let taken = synced.taken.iter().map(TakenChange::weight);
                 SEEN * (1 + synced.seen.len()) + taken.sum::<usize>()
             }
         }

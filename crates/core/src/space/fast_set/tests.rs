@@ -6,7 +6,7 @@ use super::FastSet;
 use crate::command::{Command, Request};
 use crate::names::{AgentId, IdempotencyKey};
 use crate::reply::Answer;
-use crate::space::{Outcome, Space, StorageQuota};
+use crate::space::{CallOutcome, Space, StorageQuota};
 use crate::testing::{Picture, read_command};
 use crate::time::Timestamp;
 
@@ -31,8 +31,8 @@ fn agent(name: &str) -> AgentId {
 
 fn commit(space: &mut Space, request: Request, by: &AgentId, now: Timestamp) -> Option<Answer> {
     match space.commit(request, by, now).ok()?.outcome {
-        Outcome::Answered(answer) => Some(answer),
-        Outcome::Waits(_) => panic!("nobody asked to wait"),
+        CallOutcome::Answered(answer) => Some(answer),
+        CallOutcome::Waits(_) => panic!("nobody asked to wait"),
     }
 }
 

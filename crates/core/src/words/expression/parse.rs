@@ -5,7 +5,7 @@
 //!    0     1    2            3            4      5      6        7
 //! ```
 
-use super::token::{Reader, Token, fault};
+use super::token::{Lexeme, Lexer, fault};
 use super::{ExpressionError, Kind, Node, Operator, Variable};
 use crate::limits;
 
@@ -13,33 +13,33 @@ use crate::limits;
 const RELATION: u8 = 3;
 
 pub(super) fn parse(source: &str, variables: &[(&str, Variable)]) -> Result<Node, ExpressionError> {
-    let mut reader = Reader::new(source);
+    let mut reader = Lexer::new(source);
     let next = reader.next()?;
     let mut parser = Parser { reader, next, levels: 0, variables };
     let root = parser.expression()?;
     match &parser.next {
-        (_, Token::End) if root.can_be_bool() => Ok(root),
-        (_, Token::End) => fault(root.offset, "it must be true or false, and this never is"),
+        (_, Lexeme::End) if root.can_be_bool() => Ok(root),
+        (_, Lexeme::End) => fault(root.offset, "it must be true or false, and this never is"),
         (offset, token) => fault(*offset, format!("{} is too much", shown(token))),
     }
 }
 
 struct Parser<'a> {
-    reader: Reader<'a>,
-    next: (usize, Token),
+    reader: Lexer<'a>,
+    next: (usize, Lexeme),
     /// The current depth of recursion.
     levels: usize,
     variables: &'a [(&'a str, Variable)],
 }
 
-fn shown(token: &Token) -> String {
+fn shown(token: &Lexeme) -> String {
     match token {
-        Token::Integer(number) => format!("`{number}`"),
-        Token::Double(number) => format!("`{number}`"),
-        Token::Text(_) => "a text".into(),
-        Token::Name(name) => format!("`{name}`"),
-        Token::Sign(sign) => format!("`{sign}`"),
-        Token::End => "the end".into(),
+        Lexeme::Integer(number) => format!("`{number}`"),
+        Lexeme::Double(number) => format!("`{number}`"),
+        Lexeme::Text(_) => "a text".into(),
+        Lexeme::Name(name) => format!("`{name}`"),
+        Lexeme::Sign(sign) => format!("`{sign}`"),
+        Lexeme::End => "the end".into(),
     }
 }
 
@@ -49,13 +49,13 @@ fn too_deep<T>(offset: usize) -> Result<T, ExpressionError> {
 }
 
 impl Parser<'_> {
-    fn advance(&mut self) -> Result<(usize, Token), ExpressionError> {
+    fn advance(&mut self) -> Result<(usize, Lexeme), ExpressionError> {
         let next = self.reader.next()?;
         Ok(std::mem::replace(&mut self.next, next))
     }
 
     fn is_next(&self, sign: &str) -> bool {
-        matches!(&self.next.1, Token::Sign(next) if *next == sign)
+        matches!(&self.next.1, Lexeme::Sign(next) if *next == sign)
     }
 
     fn take(&mut self, sign: &str) -> Result<bool, ExpressionError> {
@@ -161,7 +161,7 @@ impl Parser<'_> {
     /// A field, or a method call.
     fn member(&mut self, of: Node) -> Result<Node, ExpressionError> {
         let (offset, name) = match self.advance()? {
-            (offset, Token::Name(name)) if name != "in" => (offset, name),
+            (offset, Lexeme::Name(name)) if name != "in" => (offset, name),
             (offset, token) => return fault(offset, format!("{} is not a field", shown(&token))),
         };
         if !self.take("(")? {
@@ -185,18 +185,18 @@ impl Parser<'_> {
     fn primary(&mut self) -> Result<Node, ExpressionError> {
         let (offset, token) = self.advance()?;
         let kind = match token {
-            Token::Integer(number) => Kind::Integer(number),
-            Token::Double(number) => Kind::Double(number),
-            Token::Text(text) => Kind::Text(text),
-            Token::Sign("(") => {
+            Lexeme::Integer(number) => Kind::Integer(number),
+            Lexeme::Double(number) => Kind::Double(number),
+            Lexeme::Text(text) => Kind::Text(text),
+            Lexeme::Sign("(") => {
                 let inner = self.nested(Self::expression)?;
                 self.demand(")")?;
                 return Ok(inner);
             }
-            Token::Sign("[") => Kind::List(self.elements()?),
-            Token::Name(name) => return self.named(offset, &name),
-            Token::Sign("{") => return fault(offset, "maps cannot be written here"),
-            token @ (Token::Sign(_) | Token::End) => {
+            Lexeme::Sign("[") => Kind::List(self.elements()?),
+            Lexeme::Name(name) => return self.named(offset, &name),
+            Lexeme::Sign("{") => return fault(offset, "maps cannot be written here"),
+            token @ (Lexeme::Sign(_) | Lexeme::End) => {
                 return fault(offset, format!("a value was expected, not {}", shown(&token)));
             }
         };
@@ -268,11 +268,15 @@ fn unknown_function(offset: usize, name: &str) -> Result<Node, ExpressionError> 
     fault(offset, reason)
 }
 
-fn operator(token: &Token) -> Option<(Operator, u8)> {
+fn operator(token: &Lexeme) -> Option<(Operator, u8)> {
     let sign = match token {
-        Token::Sign(sign) => sign,
-        Token::Name(name) if name == "in" => "in",
-        Token::Integer(_) | Token::Double(_) | Token::Text(_) | Token::Name(_) | Token::End => {
+        Lexeme::Sign(sign) => sign,
+        Lexeme::Name(name) if name == "in" => "in",
+        Lexeme::Integer(_)
+        | Lexeme::Double(_)
+        | Lexeme::Text(_)
+        | Lexeme::Name(_)
+        | Lexeme::End => {
             return None;
         }
     };

@@ -4,7 +4,7 @@ use super::ExpressionError;
 
 /// A token.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Token {
+pub(super) enum Lexeme {
     Integer(i128),
     Double(f64),
     Text(String),
@@ -25,12 +25,12 @@ pub(super) fn fault<T>(offset: usize, reason: impl Into<String>) -> Result<T, Ex
 }
 
 /// Reads tokens one after the other.
-pub(super) struct Reader<'a> {
+pub(super) struct Lexer<'a> {
     source: &'a str,
     at: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> Lexer<'a> {
     pub(super) fn new(source: &'a str) -> Self {
         Self { source, at: 0 }
     }
@@ -58,11 +58,11 @@ impl<'a> Reader<'a> {
     }
 
     /// The next token, and its position.
-    pub(super) fn next(&mut self) -> Result<(usize, Token), ExpressionError> {
+    pub(super) fn next(&mut self) -> Result<(usize, Lexeme), ExpressionError> {
         self.skip_blanks_and_comments();
         let start = self.at;
         let rest = self.rest();
-        let Some(first) = rest.chars().next() else { return Ok((start, Token::End)) };
+        let Some(first) = rest.chars().next() else { return Ok((start, Lexeme::End)) };
         let is_fraction =
             rest.starts_with('.') && rest[1..].starts_with(|c: char| c.is_ascii_digit());
         let token = if first.is_ascii_digit() || is_fraction {
@@ -75,17 +75,17 @@ impl<'a> Reader<'a> {
             self.text(start, quote, true)?
         } else if first.is_ascii_alphabetic() || first == '_' {
             let name = self.take_while(|sign| sign.is_ascii_alphanumeric() || sign == '_');
-            Token::Name(name.to_owned())
+            Lexeme::Name(name.to_owned())
         } else if let Some(sign) = SIGNS.into_iter().find(|sign| rest.starts_with(sign)) {
             self.at += sign.len();
-            Token::Sign(sign)
+            Lexeme::Sign(sign)
         } else {
             return fault(start, format!("`{}` means nothing here", first.escape_default()));
         };
         Ok((start, token))
     }
 
-    fn number(&mut self, start: usize) -> Result<Token, ExpressionError> {
+    fn number(&mut self, start: usize) -> Result<Lexeme, ExpressionError> {
         let too_large = || fault(start, "the number is too large");
         if self.rest().starts_with("0x") {
             self.at += 2;
@@ -94,7 +94,7 @@ impl<'a> Reader<'a> {
                 return fault(start, "`0x` needs digits");
             }
             return match u64::from_str_radix(digits, 16) {
-                Ok(number) => Ok(Token::Integer(number.into())),
+                Ok(number) => Ok(Lexeme::Integer(number.into())),
                 Err(_) => too_large(),
             };
         }
@@ -122,17 +122,17 @@ impl<'a> Reader<'a> {
         let digits = &self.source[start..self.at];
         if is_double {
             return match digits.parse::<f64>() {
-                Ok(number) if number.is_finite() => Ok(Token::Double(number)),
+                Ok(number) if number.is_finite() => Ok(Lexeme::Double(number)),
                 Ok(_) | Err(_) => too_large(),
             };
         }
         match digits.parse::<u64>() {
-            Ok(number) => Ok(Token::Integer(number.into())),
+            Ok(number) => Ok(Lexeme::Integer(number.into())),
             Err(_) => too_large(),
         }
     }
 
-    fn text(&mut self, start: usize, quote: char, is_raw: bool) -> Result<Token, ExpressionError> {
+    fn text(&mut self, start: usize, quote: char, is_raw: bool) -> Result<Lexeme, ExpressionError> {
         self.at += 1;
         let mut text = String::new();
         loop {
@@ -144,7 +144,7 @@ impl<'a> Reader<'a> {
             match sign {
                 '\n' | '\r' => return fault(start, "the text does not end on its line"),
                 '\\' if !is_raw => text.push(self.escaped(at)?),
-                sign if sign == quote => return Ok(Token::Text(text)),
+                sign if sign == quote => return Ok(Lexeme::Text(text)),
                 sign => text.push(sign),
             }
         }

@@ -20,7 +20,7 @@ use crate::error::Error;
 pub(super) const SCANNED_MAX: u64 = 10_000;
 
 /// Where a page ended.
-struct Place {
+struct PageEnd {
     /// The next revision.
     revision: Revision,
     /// How many of its steps were returned already.
@@ -56,7 +56,7 @@ impl<L: Log> Past<'_, L> {
         let newest = query.to.unwrap_or(self.present).min(self.present);
         let place = match &query.cursor {
             Some(cursor) => self.place_of(cursor)?,
-            None => Place { revision: newest, steps: 0, after: None },
+            None => PageEnd { revision: newest, steps: 0, after: None },
         };
         let oldest = match query.from {
             Some(from) => {
@@ -79,31 +79,31 @@ impl<L: Log> Past<'_, L> {
             }
             scanned += 1;
             let below = revision.0.checked_sub(1).map(Revision).filter(|below| *below >= oldest);
-            next = below.map(|revision| Place { revision, steps: 0, after: None });
+            next = below.map(|revision| PageEnd { revision, steps: 0, after: None });
         }
         Ok((changes, next.map(|place| place.revision.to_string())))
     }
 
     /// Reads back a cursor.
-    fn place_of(&self, cursor: &str) -> Result<Place, Error> {
+    fn place_of(&self, cursor: &str) -> Result<PageEnd, Error> {
         let mut parts = cursor.splitn(3, '.');
         let revision = parts.next().and_then(|it| it.parse().ok()).map(Revision);
         let revision = revision.filter(|there| *there <= self.present);
         let steps = parts.next().map_or(Some(0), |it| it.parse().ok());
         let after = parts.next().map(str::to_owned);
-        let place = revision.zip(steps).map(|(revision, steps)| Place { revision, steps, after });
+        let place = revision.zip(steps).map(|(revision, steps)| PageEnd { revision, steps, after });
         place.ok_or_else(|| {
             refused(state::Rejection::BadCursor { given: cursor.chars().take(80).collect() })
         })
     }
 
     /// The place itself, or for the history of one key the next one that touched it.
-    fn touched(&self, query: &HistoryQuery, place: Place) -> Result<Option<Place>, Error> {
+    fn touched(&self, query: &HistoryQuery, place: PageEnd) -> Result<Option<PageEnd>, Error> {
         let (Some(namespace), Some(key)) = (&query.namespace, &query.key) else {
             return Ok(Some(place));
         };
         let found = self.last_touch(namespace, key, place.revision)?;
-        let begin = |revision| Place { revision, steps: 0, after: None };
+        let begin = |revision| PageEnd { revision, steps: 0, after: None };
         Ok(match found {
             Some(revision) if revision == place.revision => Some(place),
             other => other.map(begin),
@@ -114,12 +114,12 @@ impl<L: Log> Past<'_, L> {
     /// than the page has room for.
     fn page_of(
         &self,
-        place: Place,
+        place: PageEnd,
         query: &HistoryQuery,
         limit: usize,
         changes: &mut Vec<Change>,
     ) -> Result<Option<String>, Error> {
-        let Place { revision, steps, mut after } = place;
+        let PageEnd { revision, steps, mut after } = place;
         let batch = self.batch(revision)?;
         let all = self.steps_of(&batch, query)?;
         for (index, step) in all.into_iter().rev().enumerate().skip(steps) {

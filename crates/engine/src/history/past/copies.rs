@@ -18,8 +18,8 @@ use baton_core::namespace::rules::Rules;
 use baton_core::refusal::within;
 use baton_core::state::List;
 use baton_core::sync::{
-    ChangesQuery, CopyChanges, EntryChange, Known, NamespaceChange, OtherChanges, Seen, Taken,
-    reach,
+    ChangesQuery, CopyChanges, EntryChange, Known, NamespaceChange, OtherChanges, Seen,
+    TakenChange, reach,
 };
 use baton_core::workspace::{Founding, Rejection, Table};
 use baton_core::{
@@ -33,10 +33,10 @@ use collected::{Collected, own, synced, unwritten};
 use super::{Past, deletes, left};
 use crate::error::Error;
 
-type Place = (NamespaceName, Key);
+type EntryKey = (NamespaceName, Key);
 
 /// What counts as a write of another copy, too, and the revision that recorded it.
-type Adopted = BTreeMap<(NamespaceName, Option<Key>), (Revision, Taken)>;
+type Adopted = BTreeMap<(NamespaceName, Option<Key>), (Revision, TakenChange)>;
 
 /// The id of a copy; none if it was copied by a version that did not record when.
 pub(crate) fn copy_id(name: &WorkspaceName, table: &Table) -> Option<CopyId> {
@@ -283,11 +283,11 @@ impl<L: Log> Past<'_, L> {
     fn collect_adopted(
         &self,
         collected: &mut Collected,
-        taken: &Taken,
+        taken: &TakenChange,
         revision: Revision,
         with: &Known,
     ) -> Result<(), Error> {
-        let Taken { namespace, key, written } = taken;
+        let TakenChange { namespace, key, written } = taken;
         let Some(key) = key else {
             let exists = self.namespace_exists(namespace, revision)?;
             let rules = if exists { self.rules_of(namespace)? } else { None };

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
-use baton_core::history::{Change, Difference, Happened, Turn};
+use baton_core::history::{Difference, Happened, SubjectChange, Turn};
 use baton_core::refusal::{bad, within};
 use baton_core::state::List;
 use baton_core::workspace::Differences;
@@ -187,7 +187,7 @@ impl<L: Log> Past<'_, L> {
             }
         }
         let count = events.len() as u64;
-        let by_events = Change::of(turns);
+        let by_events = SubjectChange::of(turns);
         events.drain(..events.len().saturating_sub(EVENTS_MAX));
         let (old_value, new_value) = match &place {
             Some((namespace, key)) => {
@@ -196,7 +196,7 @@ impl<L: Log> Past<'_, L> {
             None => (None, None),
         };
         let change = match place {
-            Some(_) => Change::between(old_value.is_some(), new_value.is_some()),
+            Some(_) => SubjectChange::between(old_value.is_some(), new_value.is_some()),
             None => by_events,
         };
         let subject = subject.to_owned();

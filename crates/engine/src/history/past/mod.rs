@@ -23,7 +23,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use baton_core::history::Origin;
-use baton_core::storage::{Entry as Packed, Head};
+use baton_core::storage::{Entry as Packed, WriteHead};
 use baton_core::{
     Batch, Entry, Event, Key, NamespaceName, Rejection, Revision, WorkspaceName, namespace, state,
 };
@@ -368,7 +368,7 @@ fn steps<'a>(
 fn made(batch: &Batch, index: usize, event: &state::Event) -> Option<Entry> {
     match event {
         state::Event::Set { namespace, key, value, version, expires_at, bound_to, .. } => {
-            let head = Head {
+            let head = WriteHead {
                 revision: batch.revision.0,
                 time_ms: batch.time.0,
                 version: u32::try_from(version.0).unwrap_or(u32::MAX),

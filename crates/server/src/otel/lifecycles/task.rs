@@ -16,7 +16,7 @@ pub(in crate::otel) struct Task {
     attempts: u64,
     /// How often an agent got it: by a claim or by a hand-off.
     holds: u64,
-    held: Option<Held>,
+    held: Option<TaskLease>,
     usage: Usage,
 }
 
@@ -30,7 +30,7 @@ struct Begun {
     parent: Option<String>,
 }
 
-struct Held {
+struct TaskLease {
     since: Timestamp,
     by: AgentId,
 }
@@ -166,7 +166,7 @@ impl Task {
 
     fn take(&mut self, seen: &Seen<'_>, holder: &AgentId) {
         self.holds += 1;
-        self.held = Some(Held { since: seen.time(), by: holder.clone() });
+        self.held = Some(TaskLease { since: seen.time(), by: holder.clone() });
     }
 
     fn done(

@@ -15,7 +15,7 @@ use crate::send_turns::PART_BYTES;
 use crate::server_log::{FieldValue, Level, duration_us};
 use crate::writers::Enqueued;
 use crate::ws::framing::{Opcode, write, write_close};
-use crate::ws::jobs::Outcome;
+use crate::ws::jobs::RequestAnswer;
 use crate::ws::pushes::Pushes;
 
 impl Connection {
@@ -72,10 +72,10 @@ impl Connection {
     }
 
     /// Adds the answer of a job to the output.
-    pub(super) fn answer(&mut self, id: u64, outcome: Outcome) {
+    pub(super) fn answer(&mut self, id: u64, outcome: RequestAnswer) {
         match outcome {
-            Outcome::Answer(outcome) => self.outbox.answer(id, &outcome),
-            Outcome::Frame(frame) => self.outbox.add_frame(frame),
+            RequestAnswer::Answer(outcome) => self.outbox.answer(id, &outcome),
+            RequestAnswer::Frame(frame) => self.outbox.add_frame(frame),
         }
     }
 

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use baton_core::namespace::rules::Rules;
-use baton_core::sync::{Dot, Known, Taken, Written};
+use baton_core::sync::{Dot, Known, TakenChange, Written};
 use baton_core::{
     AgentId, Batch, CopyId, Event, Json, Key, NamespaceName, Timestamp, namespace, state, workspace,
 };
 
-use super::Place;
+use super::EntryKey;
 
 /// The last change of a key.
 pub(super) struct LastChange {
@@ -21,7 +21,7 @@ pub(super) struct LastChange {
 /// The changes up to some revision.
 #[derive(Default)]
 pub(super) struct Collected {
-    pub(super) entries: BTreeMap<Place, LastChange>,
+    pub(super) entries: BTreeMap<EntryKey, LastChange>,
     pub(super) namespaces: BTreeMap<NamespaceName, (Option<Rules>, Written)>,
     pub(super) others: BTreeSet<String>,
     pub(super) bytes: usize,
@@ -84,7 +84,7 @@ impl Collected {
 
     pub(super) fn put(
         &mut self,
-        place: Place,
+        place: EntryKey,
         value: Option<(Json, Option<Timestamp>)>,
         written: Written,
         with: &Known,
@@ -118,12 +118,12 @@ pub(super) fn taken(
     namespace: &NamespaceName,
     key: Option<&Key>,
 ) -> Option<Written> {
-    let is_it = |taken: &&Taken| taken.namespace == *namespace && taken.key.as_ref() == key;
+    let is_it = |taken: &&TakenChange| taken.namespace == *namespace && taken.key.as_ref() == key;
     synced(batch)?.taken.iter().find(is_it).map(|taken| taken.written.clone())
 }
 
 /// What a synchronization has recorded and not written, since it was the same already.
-pub(super) fn unwritten(batch: &Batch) -> Vec<&Taken> {
+pub(super) fn unwritten(batch: &Batch) -> Vec<&TakenChange> {
     let Some(synced) = synced(batch) else { return Vec::new() };
     let written: BTreeSet<(&NamespaceName, Option<&Key>)> = batch
         .events
@@ -137,7 +137,8 @@ pub(super) fn unwritten(batch: &Batch) -> Vec<&Taken> {
             _ => None,
         })
         .collect();
-    let is_missing = |taken: &&Taken| !written.contains(&(&taken.namespace, taken.key.as_ref()));
+    let is_missing =
+        |taken: &&TakenChange| !written.contains(&(&taken.namespace, taken.key.as_ref()));
     synced.taken.iter().filter(is_missing).collect()
 }
 
