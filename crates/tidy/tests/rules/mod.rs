@@ -12,3 +12,4 @@ mod names;
 mod purity;
 mod shape;
 mod text;
+mod type_names;
