@@ -5,7 +5,7 @@
 //!                   └─────── other shards ──▶ relay ──▶ their owners
 //! ```
 //!
-//! Most of them use one workspace, whose engine serves them without a relay. The first message
+//! Most connections use one workspace, whose engine serves them without a relay. The first message
 //! for another shard opens one, which is the client of the owners as for any other WebSocket.
 
 use std::sync::Arc;
