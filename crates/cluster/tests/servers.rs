@@ -1,6 +1,6 @@
 //! Several servers that place several shards among themselves, each at its own pace and on what it
 //! saw last: they look, act, stop for a while, lose answers, are declared gone, join, drain, and
-//! leave, in any order. The store decides, as it does in PostgreSQL and NATS.
+//! leave, in any order. The store decides, as it does in `PostgreSQL` and NATS.
 //!
 //! 1. What a server holds by the store, no other one holds.
 //! 2. A server that was declared gone changes nothing.

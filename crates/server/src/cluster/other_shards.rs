@@ -17,7 +17,7 @@ use tokio::sync::mpsc;
 use super::forward::of_request;
 use super::front::{Front, is_forwarded};
 use super::relay::{Given, OUTPUT_MAX, Relay};
-use super::{Place, shard_of};
+use super::{ShardSlot, shard_of};
 use crate::shared::Shared;
 use crate::ws::format::Format;
 use crate::ws::framing::Opcode;
@@ -28,7 +28,7 @@ pub(crate) struct OtherShards {
     format: Format,
     /// The headers of the client's request, which every owner is shown.
     headers: HeaderMap,
-    place: Place,
+    place: ShardSlot,
     /// The last workspace that was found in another shard, which is usually the next one too.
     last: Option<Box<str>>,
     /// Messages that are not passed on yet.
