@@ -166,8 +166,11 @@ async fn one_http_connection_uses_all_workspaces() {
     let found = found.iter().map(|it| it["id"].as_str().unwrap()).filter(|name| *name != HOME);
     assert_eq!(found.collect::<Vec<_>>(), names);
     let (from, far) = (workspace(1, 0), workspace(2, 1));
-    let refused = http.post(&format!("/v1/{from}/fork"), &json!({"to": far})).await;
-    assert_eq!(refused.problem(), (400, "cluster.fork_elsewhere".to_owned()));
+    let forked = http.post(&format!("/v1/{from}/fork"), &json!({"to": far})).await;
+    assert_eq!(forked.json()["id"], far.as_str(), "{forked:?}");
+    assert_eq!(http.get(&format!("/v1/{far}/state/shared/plan")).await.json()["value"], 1);
+    names.push(far);
+    names.sort();
     let metrics = String::from_utf8(http.get("/metrics").await.body).unwrap();
     assert!(metrics.contains("baton_shards 4"), "{metrics}");
     assert_eq!(http.get("/healthz").await.json()["role"], "leader");

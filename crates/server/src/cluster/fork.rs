@@ -48,7 +48,7 @@ const ANSWER_BYTES_MAX: usize = 64 << 10;
 /// What became of a fork, as the owner of the new name says it.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Outcome {
+enum ForkOutcome {
     Forked(Box<Forked>),
     Exists(Option<Box<Origin>>),
     /// No value of a secret can be stored there.
@@ -58,7 +58,7 @@ enum Outcome {
     Unknown(String),
 }
 
-impl Outcome {
+impl ForkOutcome {
     fn of(received: Result<Forked, Error>) -> Self {
         match received {
             Ok(forked) => Self::Forked(Box::new(forked)),
@@ -92,7 +92,7 @@ fn unknown(to: &WorkspaceName, why: &str) -> Error {
 
 /// What became of one attempt to send a fork.
 enum Attempt {
-    Answered(Outcome),
+    Answered(ForkOutcome),
     /// The owner was lost before it answered.
     Lost,
     /// It certainly was not created: another server is the owner.
@@ -196,7 +196,7 @@ fn receive(
             let receiving = tokio::spawn(async move { baton.receive_fork(to, input).await });
             pass_on(body, sender).await;
             let received = receiving.await.unwrap_or(Err(Error::Closed));
-            Attempt::Answered(Outcome::of(received))
+            Attempt::Answered(ForkOutcome::of(received))
         })
     }
 }
