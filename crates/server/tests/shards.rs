@@ -177,6 +177,10 @@ async fn one_http_connection_uses_all_workspaces() {
     assert_eq!(http.get("/readyz").await.json()["status"], "ready");
     let status = http.get("/v1/access/cluster").await.json();
     assert_eq!((&status["shards"], &status["unowned"]), (&json!(4), &json!([])), "{status}");
+    for path in ["/v1/access/cluster/drain", "/v1/access/cluster/undrain"] {
+        let refused = http.post(path, &json!({})).await;
+        assert_eq!(refused.problem(), (400, "cluster.alone".to_owned()), "{path}");
+    }
     let saved = http.get("/v1/access/backup").await;
     let saved = baton::backup::verify(&saved.body[..]).expect("it is complete").workspaces;
     let mut saved: Vec<_> = saved.iter().map(|entry| entry.workspace.as_str()).collect();

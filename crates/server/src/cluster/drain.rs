@@ -121,6 +121,9 @@ impl Front {
     ) -> Result<Response<Body>, Refused> {
         let operation = if is_drained { "cluster.drain" } else { "cluster.undrain" };
         self.admitted(slot, &request, Permission::Administer, operation).await?;
+        if self.routes().is_fixed {
+            return Err(Refusal::Alone {}.into());
+        }
         let body = self.receive(request.into_body(), BODY_BYTES_MAX).await?;
         let wanted = wanted(&body)?;
         self.shards().await?;
