@@ -318,7 +318,7 @@ refusals! {
         } => {
             code: "log.divided",
             hint: "start `baton serve` with this folder, and connect to it",
-            cause: "It was created by `baton serve --shards` or `baton restore --shards`. One \
+            cause: "It was created by `baton serve` or `baton restore` with `--shards`. One \
                 engine cannot open several shards.",
             remedy: "Start a server with this folder, and connect to it. To use the data without a \
                 server, take a backup, and restore it to a folder without `--shards`.",

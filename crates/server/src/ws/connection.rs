@@ -149,7 +149,7 @@ struct Connection {
 }
 
 /// The other end of a connection.
-pub(super) struct Peer {
+pub(super) struct ConnectedClient {
     pub(super) number: u64,
     pub(super) authority: Authority,
     pub(super) format: Format,
@@ -159,7 +159,7 @@ pub(super) struct Peer {
 /// Serves a connection to its end.
 pub(super) async fn serve(
     shared: Arc<Shared>,
-    Peer { number, authority, format, others }: Peer,
+    ConnectedClient { number, authority, format, others }: ConnectedClient,
     (stream, queue): (Stream, Option<Arc<SendQueue>>),
     received: Bytes,
 ) {

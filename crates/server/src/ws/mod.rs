@@ -126,8 +126,8 @@ pub(crate) async fn open(
         let (stream, queue) = parts.io.into_inner().into_parts();
         // A connection that began with a request for another shard sends for itself.
         let queue = queue.filter(|queue| queue.is_of(&shared));
-        let peer = connection::Peer { number, authority, format, others };
-        connection::serve(shared, peer, (stream, queue), parts.read_buf).await;
+        let client = connection::ConnectedClient { number, authority, format, others };
+        connection::serve(shared, client, (stream, queue), parts.read_buf).await;
     };
     tokio::spawn(slot.run(Box::pin(work)));
     Ok(handshake.accepted())

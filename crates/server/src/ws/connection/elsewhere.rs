@@ -8,7 +8,7 @@ use crate::ws::framing::Opcode;
 
 /// A message as it was received.
 #[derive(Clone, Copy)]
-pub(super) struct Received<'a> {
+pub(super) struct RawMessage<'a> {
     pub(super) opcode: Opcode,
     pub(super) payload: &'a [u8],
 }
@@ -34,7 +34,7 @@ impl Connection {
     }
 
     /// Has a message passed on, with all others that have been received.
-    pub(super) fn pass_later(&mut self, message: Received<'_>) {
+    pub(super) fn pass_later(&mut self, message: RawMessage<'_>) {
         if let Some(others) = &mut self.others {
             others.add(message.opcode, message.payload);
         }

@@ -8,7 +8,7 @@ use baton_core::access::Viewer;
 use baton_core::wire::{Call, FastFrame, Fault, Fields, Frame, Problem};
 use baton_core::{AgentId, IdempotencyKey, Mutation, Query, Request, WorkspaceName};
 
-use super::elsewhere::Received;
+use super::elsewhere::RawMessage;
 use super::{Connection, End, Stop};
 use crate::in_flight::query_deferred;
 use crate::refusal::Refusal;
@@ -20,12 +20,12 @@ impl Connection {
     pub(super) fn take(&mut self, message: &Message<'_>) -> Result<Option<Stop>, End> {
         match message {
             Message::Text(text) => {
-                let message = Received { opcode: Opcode::Text, payload: text.as_bytes() };
+                let message = RawMessage { opcode: Opcode::Text, payload: text.as_bytes() };
                 Ok(self.take_document(self.outbox.format.read_text(text), message))
             }
             Message::Binary(bytes) => {
                 let text = self.outbox.format.read_bytes(bytes);
-                let message = Received { opcode: Opcode::Binary, payload: bytes };
+                let message = RawMessage { opcode: Opcode::Binary, payload: bytes };
                 Ok(self.take_document(text.as_deref().map_err(Fault::clone), message))
             }
             Message::Ping(payload) => {
@@ -37,7 +37,11 @@ impl Connection {
         }
     }
 
-    fn take_document(&mut self, text: Result<&str, Fault>, message: Received<'_>) -> Option<Stop> {
+    fn take_document(
+        &mut self,
+        text: Result<&str, Fault>,
+        message: RawMessage<'_>,
+    ) -> Option<Stop> {
         match text {
             Ok(text) => self.take_frame(text, message),
             Err(fault) => {
@@ -47,7 +51,7 @@ impl Connection {
         }
     }
 
-    fn take_frame(&mut self, text: &str, message: Received<'_>) -> Option<Stop> {
+    fn take_frame(&mut self, text: &str, message: RawMessage<'_>) -> Option<Stop> {
         let is_noted = self.shared.settings.server_log.wants(Level::Debug);
         let fast_frame = if is_noted { None } else { FastFrame::parse(text) };
         if let Some(fast_frame) = fast_frame {
@@ -95,7 +99,7 @@ impl Connection {
         &mut self,
         id: u64,
         mut frame: Frame<'_>,
-        (bytes, message): (usize, Received<'_>),
+        (bytes, message): (usize, RawMessage<'_>),
     ) -> Result<Option<Stop>, Problem> {
         let acting = frame.agent.as_deref().filter(|_| !self.authority.asks_as_itself(&frame));
         self.remember_names(frame.workspace.as_deref(), acting)?;

@@ -21,8 +21,8 @@ async fn a_connection_is_small() {
     let stream = TcpStream::connect(address).await.expect("it listens");
     let whole = (Stream::from(stream), None);
     let authority = Authority::default();
-    let peer = Peer { number: 1, authority, format: Format::Json, others: None };
-    let serving = serve(shared, peer, whole, Bytes::new());
+    let client = ConnectedClient { number: 1, authority, format: Format::Json, others: None };
+    let serving = serve(shared, client, whole, Bytes::new());
     let bytes = size_of_val(&serving);
     assert!(bytes <= BYTES_MAX, "a connection takes {bytes} bytes");
 }
