@@ -418,6 +418,15 @@ def test_a_forked_process(shared_server: Server, workspace: str) -> None:
         assert b.state.get("child").value == 1
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """A background process, and every Python that it starts, ignores SIGINT."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_a_keyboard_interrupt_in_the_middle(shared_server: Server, workspace: str) -> None:
     with baton.connect(shared_server.url, workspace=workspace) as b:
         threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
@@ -432,6 +441,7 @@ def test_a_keyboard_interrupt_in_the_middle(shared_server: Server, workspace: st
         assert task.id == "t"
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_a_keyboard_interrupt_ends_a_worker_gracefully(b: baton.Baton) -> None:
     b.tasks.create("slow", id="t")
     worker = b.worker()
