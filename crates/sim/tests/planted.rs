@@ -241,8 +241,20 @@ fn every_planted_bug_of_the_last_quarter_is_found() {
     finds_quarter(3);
 }
 
-#[test]
-fn every_planted_bug_of_a_shared_log_is_found() {
-    let missed = missed(&PLANTED_SHARED, SHARED_SEEDS_MAX, first_shared_breach);
+/// In parts, too.
+fn finds_shared_half(number: usize) {
+    let half = PLANTED_SHARED.len().div_ceil(2);
+    let bugs = PLANTED_SHARED.chunks(half).nth(number).expect("there are two");
+    let missed = missed(bugs, SHARED_SEEDS_MAX, first_shared_breach);
     assert!(missed.is_empty(), "not found within {SHARED_SEEDS_MAX} seeds: {missed:?}");
+}
+
+#[test]
+fn every_planted_bug_of_the_first_half_of_a_shared_log_is_found() {
+    finds_shared_half(0);
+}
+
+#[test]
+fn every_planted_bug_of_the_second_half_of_a_shared_log_is_found() {
+    finds_shared_half(1);
 }
