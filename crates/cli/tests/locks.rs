@@ -75,9 +75,11 @@ fn a_hold_is_renewed_for_as_long_as_the_program_runs() {
 #[test]
 fn a_program_is_ended_when_the_lock_is_lost() {
     let mut server = Server::start();
+    // Long enough for the lock not to be lost by itself on a busy machine.
+    let ttl = ["--ttl", "3s"];
     // Lost because it was released.
     let script = "trap 'echo asked to end; exit 3' TERM; echo begun; while :; do sleep 0.01; done";
-    let mut running = Running::of(under_lock(&server, &["--ttl", "300ms"], script));
+    let mut running = Running::of(under_lock(&server, &ttl, script));
     assert_eq!(running.line(), "begun\n");
     let token = server.run("lock get door").json()["hold"]["token"].clone();
     assert_eq!(server.run(&format!("lock release door --token {token}")).code, 0);
@@ -85,7 +87,7 @@ fn a_program_is_ended_when_the_lock_is_lost() {
     let (code, said) = running.ended();
     assert!(code == 5 && said.contains("lock.stale_token"), "{code}: {said}");
     // Lost because the server is gone.
-    let mut running = Running::of(under_lock(&server, &["--ttl", "300ms"], script));
+    let mut running = Running::of(under_lock(&server, &ttl, script));
     assert_eq!(running.line(), "begun\n");
     server.kill();
     assert_eq!(running.line(), "asked to end\n");

@@ -290,9 +290,11 @@ async fn an_agent_that_waits_is_not_lost_and_has_its_whole_time_afterwards() {
     }
     clock.advance(1);
     tick(&baton).await;
-    for (name, is_there) in [("bob", false), ("eve", false), ("zoe", true)] {
-        assert_eq!(is_active(&ada, name).await, is_there, "{name}");
+    // Sessions end on a thread of the engine, which may be late.
+    for name in ["bob", "eve"] {
+        eventually("the session has ended", async || !is_active(&ada, name).await).await;
     }
+    assert!(is_active(&ada, "zoe").await, "zoe waits");
     // No call survives a restart, and every session has its whole time after one.
     baton.close().await;
     interrupted.await.unwrap().unwrap_err();
