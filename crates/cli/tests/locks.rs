@@ -59,7 +59,7 @@ fn one_at_a_time_and_the_others_wait_in_line() {
 #[test]
 fn a_hold_is_renewed_for_as_long_as_the_program_runs() {
     let server = Server::start();
-    let command = under_lock(&server, &["--ttl", "300ms"], "echo begun; read line");
+    let command = under_lock(&server, &["--ttl", "3s"], "echo begun; read line");
     let mut running = Running::of(piped(command));
     assert_eq!(running.line(), "begun\n");
     let first = server.run("lock get door").json()["hold"].clone();
