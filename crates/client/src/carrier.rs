@@ -69,6 +69,15 @@ pub struct StoredArtifact {
     pub known: bool,
 }
 
+/// A call of a batch.
+#[derive(Clone, Debug)]
+pub enum BatchedCall {
+    /// A command or a transaction.
+    Mutation(Mutation),
+    /// A query.
+    Query(Query),
+}
+
 /// A call that is under way.
 pub type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;
 
@@ -84,6 +93,25 @@ pub trait Carrier: Debug + Send + Sync + 'static {
 
     /// Answers a query.
     fn ask<'a>(&'a self, caller: &'a Caller, query: Query) -> Pending<'a, Answer>;
+
+    /// Executes calls in this order, each independently, and returns the outcome of each. One that
+    /// is refused does not stop the next.
+    fn batch<'a>(
+        &'a self,
+        caller: &'a Caller,
+        calls: Vec<BatchedCall>,
+    ) -> Pending<'a, Vec<Result<Answer, Error>>> {
+        Box::pin(async move {
+            let mut outcomes = Vec::with_capacity(calls.len());
+            for call in calls {
+                outcomes.push(match call {
+                    BatchedCall::Mutation(mutation) => self.mutate(caller, mutation).await,
+                    BatchedCall::Query(query) => self.ask(caller, query).await,
+                });
+            }
+            Ok(outcomes)
+        })
+    }
 
     /// Starts a watch.
     fn watch<'a>(&'a self, caller: &'a Caller, request: wire::Watch) -> Pending<'a, Watch>;

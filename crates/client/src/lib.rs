@@ -127,7 +127,9 @@ mod worker;
 mod workspace;
 
 pub use baton_core as core;
-pub use carrier::{Caller, Carrier, Content, Pending, PutOptions, SecretOptions, StoredArtifact};
+pub use carrier::{
+    BatchedCall, Caller, Carrier, Content, Pending, PutOptions, SecretOptions, StoredArtifact,
+};
 pub use error::Error;
 pub use handles::*;
 #[cfg(feature = "net")]

@@ -215,7 +215,7 @@ impl Workspace {
     }
 
     /// The mutation with the token, if there is one. A command with its own token keeps it.
-    fn fenced(&self, mutation: Mutation) -> Mutation {
+    pub(crate) fn fenced(&self, mutation: Mutation) -> Mutation {
         let Some(token) = self.token else { return mutation };
         match mutation {
             Mutation::Command(command) if command.brings_token() => Mutation::Command(command),
@@ -231,13 +231,16 @@ impl Workspace {
 
     /// Answers a query.
     pub async fn ask(&self, query: impl Into<Query>) -> Result<Answer, Error> {
-        let query = query.into();
+        self.carrier.ask(&self.caller, self.at_its_point(query.into())).await
+    }
+
+    /// The query at the point in history that this workspace shows, if it shows one.
+    pub(crate) fn at_its_point(&self, query: Query) -> Query {
         // Queries about the past have their own point in history.
-        let query = match self.at {
+        match self.at {
             Some(at) if !query.is_about_the_past() => query.at(at).expect("it is of the present"),
             Some(_) | None => query,
-        };
-        self.carrier.ask(&self.caller, query).await
+        }
     }
 
     /// The revision of the last change.

@@ -63,6 +63,22 @@ async fn the_calls_of_a_batch_are_executed_independently() {
 }
 
 #[tokio::test]
+async fn the_calls_of_a_batch_keep_their_order_while_the_workspace_is_loaded() {
+    let (baton, log, clock) = in_memory();
+    workspace(&baton).state("shared").set("counter", 0).await.unwrap();
+    baton.close().await;
+    let get = state::Get { namespace: namespace("shared"), key: key("counter"), at: None };
+    for before in 0..8 {
+        let baton = on_memory(&log, &clock, calm());
+        let batch = workspace(&baton).batch().command(increment("counter"));
+        let outcomes = batch.query(state::Query::Get(get.clone())).send().await.unwrap();
+        let versions: Vec<_> = outcomes.into_iter().map(|it| it.unwrap().revision).collect();
+        assert_eq!(versions[0], versions[1], "after {before}: the query is answered afterwards");
+        baton.close().await;
+    }
+}
+
+#[tokio::test]
 async fn commands_see_each_other_and_become_one_revision() {
     let (baton, _, _) = in_memory();
     let ada = workspace(&baton);

@@ -1,24 +1,16 @@
 //! Batches: several calls that are sent together, each of which is executed independently.
 
-use std::future::poll_fn;
-use std::task::Poll;
+use baton_core::{Answer, Command, Mutation, Query, Rejection};
 
-use baton_core::{Answer, Command, Query, Rejection};
-
-use crate::{Error, Pending, Workspace};
+use crate::carrier::BatchedCall;
+use crate::{Error, Workspace};
 
 /// Calls that are sent together. One that is refused does not stop the next.
 #[derive(Clone, Debug)]
 #[must_use = "nothing is sent before this is sent"]
 pub struct CallBatch {
     workspace: Workspace,
-    calls: Vec<Call>,
-}
-
-#[derive(Clone, Debug)]
-enum Call {
-    Command(Box<Command>),
-    Query(Box<Query>),
+    calls: Vec<BatchedCall>,
 }
 
 impl CallBatch {
@@ -28,52 +20,27 @@ impl CallBatch {
 
     /// Adds a command.
     pub fn command(mut self, command: impl Into<Command>) -> Self {
-        self.calls.push(Call::Command(Box::new(command.into())));
+        let mutation = self.workspace.fenced(Mutation::Command(command.into()));
+        self.calls.push(BatchedCall::Mutation(mutation));
         self
     }
 
     /// Adds a query. It sees the effects of the commands before it.
     pub fn query(mut self, query: impl Into<Query>) -> Self {
-        self.calls.push(Call::Query(Box::new(query.into())));
+        let query = self.workspace.at_its_point(query.into());
+        self.calls.push(BatchedCall::Query(query));
         self
     }
 
-    /// Sends the calls in this order, without waiting between them, and returns the outcome of
-    /// each. A server executes them in this order. Nothing is sent if one idempotency key was given
-    /// for several commands: each needs its own, and a carrier to a server adds one to each.
+    /// Sends the calls, without waiting between them, and returns the outcome of each. They are
+    /// executed in this order. Nothing is sent if one idempotency key was given for several
+    /// commands: each needs its own, and a carrier to a server adds one to each.
     pub async fn send(self) -> Result<Vec<Result<Answer, Error>>, Error> {
         let Self { workspace, calls } = self;
-        let commands = calls.iter().filter(|call| matches!(call, Call::Command(_))).count();
+        let commands = calls.iter().filter(|call| matches!(call, BatchedCall::Mutation(_))).count();
         if let Some(key) = workspace.caller.idempotency_key.as_ref().filter(|_| commands > 1) {
             return Err(Error::Rejected(Rejection::KeyReused { key: key.clone() }));
         }
-        let calls = calls.into_iter().map(|call| -> Pending<'_, Answer> {
-            match call {
-                Call::Command(command) => Box::pin(workspace.execute(*command)),
-                Call::Query(query) => Box::pin(workspace.ask(*query)),
-            }
-        });
-        let mut started = Vec::with_capacity(calls.len());
-        for mut call in calls {
-            // A call is sent when it is polled for the first time.
-            started.push(match poll_fn(|context| Poll::Ready(call.as_mut().poll(context))).await {
-                Poll::Ready(outcome) => Started::Done(outcome),
-                Poll::Pending => Started::UnderWay(call),
-            });
-        }
-        let mut outcomes = Vec::with_capacity(started.len());
-        for call in started {
-            outcomes.push(match call {
-                Started::Done(outcome) => outcome,
-                Started::UnderWay(call) => call.await,
-            });
-        }
-        Ok(outcomes)
+        workspace.carrier.batch(&workspace.caller, calls).await
     }
-}
-
-/// A call that was polled once.
-enum Started<'a> {
-    Done(Result<Answer, Error>),
-    UnderWay(Pending<'a, Answer>),
 }

@@ -1,8 +1,10 @@
 //! The client: a carrier over one connection to a server.
 
+use std::future::poll_fn;
 use std::io::{Read, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
 
 use baton_core::history::At;
 use baton_core::secret::Secret;
@@ -11,7 +13,7 @@ use baton_core::{Answer, ArtifactId, IdempotencyKey, Mutation, Query, SecretId, 
 use tokio::task::JoinHandle;
 
 use crate::carrier::{
-    Caller, Carrier, Content, Pending, PutOptions, SecretOptions, StoredArtifact,
+    BatchedCall, Caller, Carrier, Content, Pending, PutOptions, SecretOptions, StoredArtifact,
 };
 use crate::net::dialer::Dialer;
 use crate::net::multiplexer::{Effect, Multiplexer};
@@ -131,6 +133,34 @@ impl Carrier for Client {
 
     fn ask<'a>(&'a self, caller: &'a Caller, query: Query) -> Pending<'a, Answer> {
         Box::pin(Self::ask(self, caller, query))
+    }
+
+    /// Requests leave in the order in which they are first polled, and the server executes those of
+    /// a workspace in the order in which they arrive.
+    fn batch<'a>(
+        &'a self,
+        caller: &'a Caller,
+        calls: Vec<BatchedCall>,
+    ) -> Pending<'a, Vec<Result<Answer, Error>>> {
+        Box::pin(async move {
+            let mut started = Vec::with_capacity(calls.len());
+            for call in calls {
+                let mut call = match call {
+                    BatchedCall::Mutation(mutation) => Carrier::mutate(self, caller, mutation),
+                    BatchedCall::Query(query) => Carrier::ask(self, caller, query),
+                };
+                let first = poll_fn(|context| Poll::Ready(call.as_mut().poll(context))).await;
+                started.push((call, first));
+            }
+            let mut outcomes = Vec::with_capacity(started.len());
+            for (call, first) in started {
+                outcomes.push(match first {
+                    Poll::Ready(outcome) => outcome,
+                    Poll::Pending => call.await,
+                });
+            }
+            Ok(outcomes)
+        })
     }
 
     fn watch<'a>(&'a self, caller: &'a Caller, request: wire::Watch) -> Pending<'a, Watch> {

@@ -6,8 +6,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use baton_client::{
-    Caller, Carrier, Content, Item, Pending, PutOptions, SecretOptions, StoredArtifact, Watch,
-    WatchStream,
+    BatchedCall, Caller, Carrier, Content, Item, Pending, PutOptions, SecretOptions,
+    StoredArtifact, Watch, WatchStream,
 };
 use baton_core::history::At;
 use baton_core::secret::Secret;
@@ -42,6 +42,14 @@ impl Carrier for Baton {
 
     fn ask<'a>(&'a self, caller: &'a Caller, query: Query) -> Pending<'a, Answer> {
         boxed(Self::ask(self, caller, query))
+    }
+
+    fn batch<'a>(
+        &'a self,
+        caller: &'a Caller,
+        calls: Vec<BatchedCall>,
+    ) -> Pending<'a, Vec<Result<Answer, baton_client::Error>>> {
+        Box::pin(async move { Ok(Self::batch(self, caller, calls).await) })
     }
 
     fn watch<'a>(&'a self, caller: &'a Caller, request: wire::Watch) -> Pending<'a, Watch> {

@@ -1,6 +1,7 @@
 //! The public API of the engine: opened on a folder, it executes the calls of the handles that
 //! [`baton_client`] defines.
 
+mod batch;
 mod blobs;
 mod carrier;
 mod change_feed;
@@ -229,10 +230,7 @@ impl Baton {
         let driver = &self.driver;
         loop {
             match driver.submit(&caller.workspace, request, &caller.agent)? {
-                Admission::Answer(held) => {
-                    let durable = driver.wait_durable(held.group()).await?;
-                    return Ok(held.open(durable)?);
-                }
+                Admission::Answer(held) => return self.open_when_durable(held).await,
                 Admission::Wait(waiting) => return waiting.answer().await,
                 Admission::Retry(back, after) => {
                     request = back;
@@ -253,10 +251,7 @@ impl Baton {
         loop {
             driver.shard.check_serving()?;
             match driver.shard.ask(&caller.workspace, &query, Some(caller.viewer())) {
-                Admission::Answer(held) => {
-                    let durable = driver.wait_durable(held.group()).await?;
-                    return Ok(held.open(durable)?);
-                }
+                Admission::Answer(held) => return self.open_when_durable(held).await,
                 Admission::Wait(Deferred::Long) => {
                     was_present = true;
                     if let Some(held) = driver.ask_reader(&caller.workspace, &query).await? {
