@@ -325,10 +325,15 @@ impl Front {
 
     /// The engine of the workspace that a client says its WebSocket will use, if it is here.
     fn engine_named(&self, request: &Request<Incoming>) -> Option<Arc<Engine>> {
+        self.engine(self.shard_named(request)?)
+    }
+
+    /// The shard of the workspace that a client says it will use.
+    pub(super) fn shard_named(&self, request: &Request<Incoming>) -> Option<u32> {
         let workspace = request.headers().get(WORKSPACE)?.to_str().ok()?;
         match self.routes().shards() {
             0 => None,
-            shards => self.engine(shard_of(workspace, shards)),
+            shards => Some(shard_of(workspace, shards)),
         }
     }
 
@@ -448,6 +453,22 @@ impl Front {
             routes.owner(shard).is_none_or(|present| present.id != owner)
         };
         if routes.wait_for(is_lost).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// Waits until a shard has another owner than a client knows, so that the client can connect to
+    /// it: the owner may not be known yet, or may be gone, when the client connects.
+    pub(super) async fn moved(&self, known: Option<(u32, Option<String>)>) {
+        let Some((shard, known)) = known else { return std::future::pending().await };
+        let mut routes = self.routes.subscribe();
+        let has_moved = |(routes, _): &(Arc<Routes>, Instant)| {
+            routes.owner(shard).is_some_and(|owner| {
+                let can_serve = owner.id != routes.me || self.engine(shard).is_some();
+                can_serve && known.as_ref() != Some(&owner.id)
+            })
+        };
+        if routes.wait_for(has_moved).await.is_err() {
             std::future::pending::<()>().await;
         }
     }

@@ -116,39 +116,37 @@ impl Front {
         let handshake = ws::Handshake::of(&request)?;
         let (front, format) = (Arc::clone(self), handshake.format);
         let headers = of_request(request.headers());
-        let owner = self.owner_named(&request);
+        let named = self.shard_named(&request);
+        let owner = named.and_then(|shard| self.elsewhere(shard));
+        let known = named.map(|shard| (shard, owner.as_ref().map(|owner| owner.id.clone())));
         let upgrade = hyper::upgrade::on(&mut request);
         let work = async move {
             // A peer that goes away during the handshake needs no handling.
             let Ok(upgraded) = upgrade.await else { return };
             let Ok(parts) = upgraded.downcast::<TokioIo<DeadlineStream>>() else { return };
             let (stream, _) = parts.io.into_inner().into_parts();
-            relay(front, (format, headers, authority), stream, parts.read_buf.to_vec()).await;
+            let accepted = (format, headers, authority);
+            relay(front, accepted, known, stream, parts.read_buf.to_vec()).await;
         };
         tokio::spawn(Arc::clone(slot).run(Box::pin(work)));
         let mut accepted = handshake.accepted();
-        if let Some(owner) = owner {
+        // A client that knows the address can connect there instead.
+        if let Some(owner) = owner.and_then(|it| HeaderValue::from_str(&it.address).ok()) {
             accepted.headers_mut().insert(OWNER, owner);
         }
         Ok(accepted)
-    }
-
-    /// The address of the owner of the workspace that a client says it will use, if that is another
-    /// server: a client that knows that address can connect there instead.
-    fn owner_named(&self, request: &Request<Incoming>) -> Option<HeaderValue> {
-        let workspace = request.headers().get(WORKSPACE)?.to_str().ok()?;
-        let owner = self.elsewhere(shard_of(workspace, self.routes().shards()))?;
-        HeaderValue::from_str(&owner.address).ok()
     }
 }
 
 async fn relay(
     front: Arc<Front>,
     (format, headers, authority): (Format, HeaderMap, Authority),
+    known: Option<(u32, Option<String>)>,
     stream: Stream,
     mut inbox: Vec<u8>,
 ) {
     let settings = &front.doors.settings;
+    let mut moved = std::pin::pin!(front.moved(known));
     let (mut reader, writer) = tokio::io::split(stream);
     let (output, outgoing) = mpsc::channel(OUTPUT_MAX);
     let sending = tokio::spawn(send(writer, outgoing, settings.write_deadline));
@@ -171,6 +169,9 @@ async fn relay(
             },
             _ = any_ended.recv() => {
                 break End::Close(1001, "the owner of a workspace has changed");
+            }
+            () = &mut moved => {
+                break End::Close(1001, "the workspace has an owner that can be used directly");
             }
             () = authority.ended() => break End::Close(1008, "the token is not valid any more"),
             () = front.closing.raised() => break End::Close(1001, "the server is shutting down"),
