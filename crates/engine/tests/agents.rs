@@ -139,7 +139,10 @@ async fn questions_about_an_agent_in_its_own_name_do_not_keep_it_alive() {
         tick(&baton).await;
         ada.agents().get("ada").await.unwrap();
     }
-    assert_eq!(ada.agents().get("ada").await.unwrap().status, Status::Lost);
+    eventually("the session has ended", async || {
+        ada.agents().get("ada").await.unwrap().status == Status::Lost
+    })
+    .await;
     ada.agents().register().ttl_ms(1_000).await.unwrap();
     for _ in 0..5 {
         clock.advance(SILENCE_MS / 4);
