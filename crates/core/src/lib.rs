@@ -15,7 +15,7 @@
 //! `refusals.rs` the reasons to refuse one, `decide.rs` the rules, `table.rs` the state, `tests.rs`
 //! the scenarios. Effects of one primitive on another are in [`policy`].
 //!
-//! What this crate does not know: files, sockets, threads, the time of day, the log.
+//! This crate knows nothing of files, sockets, threads, the time of day and the log.
 
 pub mod access;
 pub mod context;

@@ -1,4 +1,4 @@
-//! Who is shown a fencing token: its holder, and operators.
+//! Decides which callers see a fencing token: its holder, and operators.
 //!
 //! ```text
 //!   reply to a command ─┐
@@ -7,9 +7,9 @@
 //! ```
 //!
 //! Refusals name the holder and never a live token, and notices leave out the token that an event
-//! grants. What protects the work is the rule that a token is refused from anyone but its holder
-//! (`space/holders.rs`): a token is a number that can be guessed. That it is not shown keeps an
-//! agent from using, by mistake, a token that is not its own.
+//! grants. The rule that protects the work is that a token is refused from any agent but its holder
+//! (`space/holders.rs`): a token is a number that can be guessed. Hiding it keeps an agent from
+//! using the token of another agent by mistake.
 
 use std::slice;
 

@@ -102,7 +102,7 @@ pub struct Context {
     pub token_budget: u64,
     /// The parts of the text.
     pub sections: Vec<Section>,
-    /// What was left out.
+    /// The items that were left out.
     #[serde(default)]
     pub left_out: Vec<ContextLeftOut>,
     /// W3C trace context (`traceparent`) of the task, to be continued; it is not part of the text.
@@ -125,7 +125,7 @@ pub struct Section {
     pub items: Vec<String>,
 }
 
-/// What was left out of a context.
+/// The items that were left out of a context.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ContextLeftOut {

@@ -97,7 +97,7 @@ impl Selection<'_> {
         self.push("task", format!("task {}", task.id), text);
     }
 
-    /// What is left of the budgets that apply to a task.
+    /// Lists the remaining amounts of the budgets that apply to a task.
     fn budgets(&self, text: &mut String, task: &TaskId) {
         let tasks = self.space.task.lineage(task).map(|task| Payer::Task(task.clone()));
         let agent = Payer::Agent(self.agent.clone());

@@ -89,7 +89,7 @@ pub struct Contract {
     pub present: Option<PresentKey>,
 }
 
-/// What is wrong with a key.
+/// The kinds of problems of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -112,7 +112,7 @@ pub enum Trouble {
 pub struct ContractProblem {
     /// `namespace/key`.
     pub key: String,
-    /// What is wrong.
+    /// The kind of problem.
     pub problem: Trouble,
     /// A description in words.
     pub detail: String,

@@ -159,7 +159,7 @@ fn check_size(space: &Space, namespace: &NamespaceName) -> Result<(), Rejection>
     Ok(())
 }
 
-/// What would break if the namespace had this schema.
+/// Finds the contracts that would be broken if the namespace had this schema.
 fn under(
     space: &Space,
     namespace: &NamespaceName,

@@ -70,7 +70,7 @@ impl Cause {
     }
 }
 
-/// What led to the state of something, latest first.
+/// The causes of the state of something, latest first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Explanation {

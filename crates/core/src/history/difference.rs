@@ -72,7 +72,7 @@ const END: &[&str] = &[
     "task.completed",
 ];
 
-/// What an event means for the existence of its subject.
+/// The effect of an event on the existence of its subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
     /// It creates it, if it is the first about it.

@@ -60,7 +60,7 @@ pub enum Error {
     /// A value is of another kind.
     #[error("expected {expected}, found marker 0x{marker:02x}")]
     Unexpected {
-        /// What the type asked for.
+        /// The type that was requested.
         expected: &'static str,
         /// The first byte of what is there.
         marker: u8,

@@ -95,7 +95,7 @@ macro_rules! sums {
 }
 primitives!(sums);
 
-/// What is executed atomically.
+/// The unit that is executed atomically.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mutation {
@@ -114,7 +114,7 @@ pub enum Mutation {
         require: Vec<Precondition>,
         /// The commands, in order.
         commands: Vec<Command>,
-        /// The indexes of commands that may come to nothing.
+        /// The indexes of commands that may have no effect.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         optional: Vec<usize>,
     },
@@ -144,7 +144,7 @@ impl Mutation {
         }
     }
 
-    /// What is to be executed, however it is answered.
+    /// The mutation to execute, however it is answered.
     pub fn executed(&self) -> &Self {
         match self {
             Self::Minimal(mutation) => mutation.executed(),
@@ -156,7 +156,7 @@ impl Mutation {
 /// A mutation with the idempotency key of its caller.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
-    /// What to execute.
+    /// The mutation to execute.
     pub mutation: Mutation,
     /// Repeating the request with the same key has no second effect.
     pub idempotency_key: Option<IdempotencyKey>,

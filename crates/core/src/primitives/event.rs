@@ -92,7 +92,7 @@ impl Event {
         self.properties().subject_parts()
     }
 
-    /// What the event is about: `state/shared/plan`, `agents/ada`.
+    /// The subject of the event: `state/shared/plan`, `agents/ada`.
     pub fn subject(&self) -> String {
         self.subject_parts().concat()
     }

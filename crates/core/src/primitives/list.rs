@@ -6,9 +6,10 @@
 //!              └──▶ decide, query, evolve, timers, waits     space/
 //! ```
 //!
-//! The order counts: it is the one in which deadlines are handled and ended sessions are cleaned
-//! up after. Deliberately absent: rules. What a primitive does is in its folder; here are a name
-//! and a forwarding call for each, and [`primitive`](super::primitive) says what can be forwarded.
+//! The order counts: it is the one in which deadlines are handled and ended sessions are cleaned up
+//! after. Deliberately absent: rules. The behaviour of a primitive is in its folder; this file has
+//! a name and a forwarding call for each, and [`primitive`](super::primitive) defines the calls
+//! that can be forwarded.
 
 /// Calls a macro with a row for every primitive:
 ///
@@ -17,7 +18,7 @@
 ///   module: Variant = "name on the wire", field of a snapshot's head;
 /// ```
 ///
-/// What is given after the macro's name goes before the rows.
+/// The arguments after the macro's name go before the rows.
 ///
 /// State and the workspace itself have no field of their own in the head, which lists their facts
 /// one by one; user events have no facts.

@@ -4,7 +4,7 @@
 //!   {"id":"t1","type":"review","status":"pending","definition":{…},…}   ──▶   {"id":"t1",…}
 //! ```
 //!
-//! What is stored for a repeated request is the whole answer, so a repetition may ask for either
+//! The stored answer for a repeated request is the complete one, so a repetition may ask for either
 //! form. A reply that is what its caller asked for, such as a claimed task, a received message or
 //! the hold of a lock, has no shorter form.
 

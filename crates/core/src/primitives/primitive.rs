@@ -1,5 +1,5 @@
-//! What every primitive provides, one trait for each of its files. The sums over all primitives
-//! forward to these; a default means that most primitives need nothing else.
+//! The traits that every primitive implements, one for each of its files. The sums over all
+//! primitives forward to these; a default means that most primitives need nothing else.
 //!
 //! | trait | in | implemented for |
 //! |---|---|---|

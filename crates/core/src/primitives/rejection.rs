@@ -28,7 +28,7 @@ macro_rules! rejection {
                     $(#[$doc])*
                     $variant(crate::$module::Rejection),
                 )*
-                /// What an agent should know.
+                /// The context of an agent.
                 Context(context::Rejection),
             }
         }
@@ -152,7 +152,7 @@ primitives! { rejection {
         /// The commit is too large.
         #[error("the commit would have {given} {what}; at most {max} are allowed")]
         TooLarge {
-            /// What there is too much of.
+            /// The name of the limited quantity.
             what: &'static str,
             /// How much there is.
             given: usize,

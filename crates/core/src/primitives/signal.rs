@@ -48,7 +48,7 @@ macro_rules! sums {
 }
 primitives!(sums);
 
-/// What follows from an event by a policy.
+/// The consequence of an event by a policy.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Consequence {
     /// A command, on behalf of the caller.

@@ -1,4 +1,4 @@
-//! What is indexed of a task, a message, an entry and an event.
+//! The indexed texts and fields of a task, a message, an entry and an event.
 //!
 //! A document is drafted from the record in a space, or from the event that created it: both must
 //! give the same.

@@ -21,7 +21,7 @@ pub struct BadFilter {
     pub position: usize,
     /// The invalid part.
     pub near: String,
-    /// What is wrong with it.
+    /// The reason.
     pub reason: String,
     /// The allowed values, if they can be listed.
     #[serde(skip_serializing_if = "Vec::is_empty")]

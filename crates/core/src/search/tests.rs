@@ -1,5 +1,5 @@
-//! What is found, by which words and fields, in which order; that an updated index equals one that
-//! is built from the space; and that both find what a full scan finds.
+//! Tests of the results, by words and by fields, and of their order; that an updated index equals
+//! one that is built from the space; and that both give the results of a full scan.
 
 mod scanned;
 

@@ -54,7 +54,7 @@ impl Space {
             }));
         }
         for (name, (owner, breach, others)) in broken {
-            // What time does cannot be refused because a record of it does not fit.
+            // Effects of time cannot be refused because a record of them does not fit.
             if by_engine && commit.events.len() >= limits::BATCH_EVENTS_MAX {
                 break;
             }

@@ -1,4 +1,4 @@
-//! What a command of a transaction must do for the transaction to happen.
+//! The effect that a command of a transaction must have.
 
 use crate::command::Command;
 use crate::handoff::{self, Status};
@@ -6,7 +6,7 @@ use crate::message;
 use crate::rejection::Rejection;
 use crate::reply::Reply;
 
-/// What a command is meant to do.
+/// The intended effect of a command.
 pub(super) struct Intent {
     command: &'static str,
     executes_handoff: bool,
@@ -14,7 +14,7 @@ pub(super) struct Intent {
 }
 
 impl Intent {
-    /// What a command is meant to do.
+    /// The intended effect of a command.
     pub(super) fn of(command: &Command) -> Self {
         let executes_handoff = matches!(command, Command::Handoff(handoff::Command::Execute(_)));
         let replies = matches!(command, Command::Message(message::Command::Reply(_)));

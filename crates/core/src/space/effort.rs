@@ -1,4 +1,4 @@
-//! What checks may still cost in one commit, whatever its commands are.
+//! The remaining effort for the checks of one commit, over all of its commands.
 //!
 //! | checks | bounded by |
 //! |---|---|
@@ -16,7 +16,7 @@ use thiserror::Error;
 use crate::limits;
 use crate::schema::Effort;
 
-/// What is left for the checks of a commit.
+/// The remaining effort for the checks of a commit.
 pub(crate) struct CommitEffort {
     schemas: Effort,
     steps: Cell<usize>,
@@ -27,7 +27,7 @@ pub(crate) struct CommitEffort {
 #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize)]
 #[error("the rules for hand-offs take more than {max} {what} in one request")]
 pub struct RulesTooCostly {
-    /// What there is too much of.
+    /// The name of the limited quantity.
     pub what: &'static str,
     /// The limit.
     pub max: usize,
@@ -44,7 +44,7 @@ impl Default for CommitEffort {
 }
 
 impl CommitEffort {
-    /// What is left for schemas.
+    /// The remaining effort for schemas.
     pub(crate) fn schemas(&self) -> &Effort {
         &self.schemas
     }

@@ -56,7 +56,7 @@ pub struct FastSet<'a> {
     pub is_minimal: bool,
 }
 
-/// What a set of the fast path did.
+/// The effect of a set on the fast path.
 #[derive(Debug)]
 pub struct FastWrite {
     /// The written entry.

@@ -24,7 +24,7 @@ const REASON: &str = "the workspace began with the content of another";
 
 impl Space {
     /// Makes this copy of another workspace independent. Returns nothing: the changes are in the
-    /// tables, and nobody else has seen the space yet.
+    /// tables, and no other code has seen the space yet.
     pub fn seed_fork(&mut self, origin: Origin, now: Timestamp) -> Result<(), Rejection> {
         let engine = AgentId::engine();
         let found = primitive::Signal::Own(workspace::Signal::Found { origin });

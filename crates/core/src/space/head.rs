@@ -48,7 +48,7 @@ macro_rules! head {
             /// The start of the workspace, if it was forked or imported.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub founding: Option<workspace::Founding>,
-            /// What it includes of other copies, by id.
+            /// The revisions of other copies that it includes, by id.
             #[serde(default, skip_serializing_if = "Vec::is_empty")]
             pub seen: Vec<Seen>,
             /// Stored answers, oldest first.

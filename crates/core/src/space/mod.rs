@@ -93,7 +93,7 @@ pub struct Committed<O = CallOutcome> {
     /// Events that are delivered to watches and not recorded: after the batch before them, and with
     /// its revision. None of them is empty.
     pub live: Vec<Batch>,
-    /// What its reactions took, in units of [`Space::begin_commit`].
+    /// The work of its reactions, in units of [`Space::begin_commit`].
     pub work: usize,
 }
 
@@ -129,7 +129,7 @@ pub struct Ended {
 struct CommitBuilder {
     /// The work that its reactions may take before it is suspended.
     work_max: usize,
-    /// What its checks may still cost.
+    /// The remaining effort for its checks.
     effort: CommitEffort,
     events: Vec<Event>,
     weight: usize,
@@ -198,7 +198,7 @@ impl Space {
         self.conclude((), None, None, stamp, commit, last_token)
     }
 
-    /// What a commit is decided with.
+    /// The inputs of the decision of a commit.
     fn stamp(
         &self,
         agent: &AgentId,
@@ -329,7 +329,7 @@ impl Space {
         Committed { outcome, batch, ended, live, work }
     }
 
-    /// What became of a request, if it was made before.
+    /// The result of a request, if it was made before.
     fn repeated(
         &self,
         agent: &AgentId,
@@ -507,7 +507,7 @@ impl Space {
 }
 
 impl<'a> Happening<'a> {
-    /// What the checks of this commit may still cost.
+    /// The remaining effort for the checks of this commit.
     pub(crate) fn effort(&self) -> &'a CommitEffort {
         self.effort
     }

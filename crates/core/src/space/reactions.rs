@@ -88,7 +88,7 @@ struct Run<'a> {
     cause: usize,
     depth: usize,
     event: &'a Value,
-    /// What its commands took so far, in units of work.
+    /// The work of its commands so far, in units of work.
     work: Cell<usize>,
 }
 
@@ -109,14 +109,14 @@ pub(super) struct Reacting {
     /// How many runs found the batch full, and how the last one was refused.
     full_runs: usize,
     full: Option<AnyRejection>,
-    /// What was done so far: see [`Space::begin_commit`].
+    /// The work so far: see [`Space::begin_commit`].
     work: usize,
     /// Whether this is not the first part of the work, which others may wait for.
     is_continued: bool,
 }
 
 impl Reacting {
-    /// What was done so far.
+    /// The work so far.
     pub(super) fn work(&self) -> usize {
         self.work
     }
@@ -294,7 +294,7 @@ impl Space {
             Err(failed) => Err(failed),
         };
         if let Err(Failed { command, code, detail, full }) = done {
-            // What is undone took as long as what remains.
+            // Undone steps took as long as those that remain.
             reacting.work += commit.events.len() - savepoint.events;
             if full.is_some() {
                 reacting.full_runs += 1;

@@ -161,7 +161,7 @@ fn unplaced(mutation: &Mutation) -> Option<Mutation> {
     })
 }
 
-/// What a receipt is found by.
+/// The key that a receipt is found by.
 fn name_of(kept: &Kept) -> (&str, &str) {
     (kept.agent.as_str(), kept.receipt.key.as_str())
 }

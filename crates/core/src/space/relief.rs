@@ -1,5 +1,5 @@
-//! What is accepted even when hardly any room is left: what makes room, and what keeps that which
-//! callers hold.
+//! The commands that are accepted even when hardly any space is left: those that free space, and
+//! those that renew or release what callers hold.
 //!
 //! Each of these takes some hundred bytes of the log at most, so the room that is kept free for the
 //! engine's own writes is enough for very many of them.

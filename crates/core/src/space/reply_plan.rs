@@ -6,7 +6,7 @@ use crate::reply::Reply;
 use crate::state::{self, Warning};
 use crate::wait::as_next;
 
-/// What makes a reply of the tables.
+/// Builds a reply from the tables.
 type Build = dyn FnOnce(&Space) -> Reply;
 
 /// Which reply to build once the events of a command have been applied.
@@ -15,7 +15,7 @@ pub(crate) enum ReplyPlan {
     Written { event: usize, warnings: Vec<Warning> },
     /// This reply.
     Reply(Reply),
-    /// What is made of the tables then.
+    /// The reply that is built from the tables afterwards.
     After(Box<Build>),
     /// The reply about what was received, as the reply to `agent.next`.
     Next(Box<ReplyPlan>),

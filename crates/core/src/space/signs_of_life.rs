@@ -1,4 +1,4 @@
-//! What counts as a sign of life of an agent: its calls, and that it waits for the answer to one.
+//! The signs of life of an agent: its calls, and its waits for the answer to one.
 //!
 //! ```text
 //!   a call that changes something ──▶ recorded in the same batch, if the last record is old
@@ -47,7 +47,7 @@ impl Space {
         if crate::planted::is("agent.lost_while_waiting") {
             return;
         }
-        // What is due is decided at this time, see `stamp`.
+        // Actions that are due are decided at this time, see `stamp`.
         let now = now.max(self.time);
         let waiting = self.agent.silent(now).filter(|agent| self.has_caller(agent));
         let waiting: Vec<AgentId> = waiting.cloned().collect();

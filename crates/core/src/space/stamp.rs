@@ -1,4 +1,4 @@
-//! What the engine adds to a command: time, actor and revision.
+//! The fields that the engine adds to a command: time, actor and revision.
 
 use crate::names::{AgentId, IdempotencyKey};
 use crate::numbers::{Revision, Token, WaitId};

@@ -49,7 +49,7 @@ pub struct Suspended<O = CallOutcome> {
 }
 
 impl<O> Suspended<O> {
-    /// What the caller is answered when it is complete.
+    /// The answer to the caller when it is complete.
     pub fn outcome(&self) -> &O {
         &self.outcome
     }
@@ -103,7 +103,7 @@ impl Space {
         let Request { mutation: Mutation::Minimal(mutation), idempotency_key } = request else {
             return self.begin_whole_commit(request, agent, now, work_max);
         };
-        // What is stored for a repetition is the whole answer.
+        // The stored answer for a repetition is the complete one.
         let request = Request { mutation: *mutation, idempotency_key };
         let progress = self.begin_commit(request, agent, now, work_max)?;
         Ok(progress.map(CallOutcome::into_minimal))

@@ -591,7 +591,7 @@ proptest! {
         world.check_memory();
     }
 
-    /// Whatever agents do and however long they are silent, replaying the log gives the same space.
+    /// For any actions and silences of agents, replaying the log gives the same space.
     #[test]
     fn a_space_is_what_its_log_says(
         steps in proptest::collection::vec((0..600_u64, 0..4_usize, 0..14_usize, 0..3_u8), 1..60),
@@ -679,8 +679,8 @@ fn any_deed(space: &Space, kind: u8, agent: &str, number: u64) -> String {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-    /// Whatever is held, waited for, joined and lost: replay, a snapshot and an undo always give
-    /// the same space.
+    /// For any history of holds, waits, joins and lost agents, replay, a snapshot and an undo
+    /// always give the same space.
     #[test]
     fn who_holds_waits_and_dies_leaves_facts_that_agree(
         deeds in proptest::collection::vec((0_u8..24, 0_u8..3, 0_u64..6, 0_u64..200), 1..120),

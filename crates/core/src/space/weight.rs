@@ -1,5 +1,5 @@
-//! How much work a request or a query is, estimated from what it is about and before anything is
-//! done, so that long work can be done where nobody waits for it.
+//! Estimates the work of a request or a query from its content, before anything is executed, so
+//! that long work can be done on a thread on which no other request waits.
 //!
 //! | what | is work in proportion to |
 //! |---|---|
@@ -16,10 +16,11 @@
 //! | frames of a stream, writes after a checkpoint | their number |
 //! | a list | the records that are looked at, and those that are returned |
 //!
-//! What is not in this table takes as long as its own text at most, or has a limit that keeps it
-//! below about a millisecond. Every command and query is named, so that a new one is decided about.
+//! A request that is not in this table takes as long as its own text at most, or has a limit that
+//! keeps it below about a millisecond. Every command and query is named, so that a new one is
+//! decided about.
 //!
-//! Deliberately absent: what a request causes. That is counted while it happens, see
+//! Deliberately absent: what a request causes. Such work is counted while it is executed, see
 //! [`Space::begin_commit`].
 
 mod handoffs;
@@ -44,7 +45,7 @@ const FIELDS_PER_UNIT: usize = 16;
 /// Patterns of contracts that take about as long to compare with a key.
 const PATTERNS_PER_UNIT: usize = 16;
 
-/// What looks at the new value of a key.
+/// The checks that read the new value of a key.
 #[derive(Default)]
 struct Handling {
     /// Whether something checks it.
@@ -65,7 +66,7 @@ impl Space {
     pub fn long_work(&self, mutation: &Mutation, units_max: usize) -> Option<usize> {
         let mut units = self.requirements(mutation);
         for command in mutation.commands() {
-            // What is long already need not be estimated with care, which takes time, too.
+            // An estimate that is already long need not be exact, since exactness takes time, too.
             units += if units > units_max { 1 } else { self.units(command, units_max) };
         }
         (units > units_max).then_some(units)

@@ -226,8 +226,8 @@ impl Commit<'_> {
             let EntryStep { namespace, key, written, .. } = step;
             // An entry of a session is of this copy alone.
             let is_own = self.space.state.entry(namespace, key).is_some_and(|it| it.is_ephemeral());
-            // What is the same already is not written again, but counts as the other write, too: a
-            // third copy learns of it from here.
+            // A value that is already the same is not written again, but counts as the other write,
+            // too: a third copy learns of it from here.
             if !is_own && (written.is_none() || !self.is_there(step)) {
                 self.entry(step, theirs)?;
             }

@@ -1,4 +1,4 @@
-//! What one copy has changed since another has seen it.
+//! The changes of one copy that another has not seen.
 
 use std::cmp::Reverse;
 
@@ -38,7 +38,7 @@ pub fn reach(seen: &[Seen], copy: &CopyId) -> Revision {
 pub struct Known {
     /// The copy.
     pub copy: CopyId,
-    /// What it includes of others.
+    /// The revisions of other copies that it includes.
     #[serde(default)]
     pub seen: Vec<Seen>,
 }
@@ -119,10 +119,10 @@ pub struct CopyChanges {
     pub time: Timestamp,
     /// The changes after this revision.
     pub since: Revision,
-    /// What the copy includes of others, at `revision`.
+    /// The revisions of other copies that the copy includes at `revision`.
     #[serde(default)]
     pub seen: Vec<Seen>,
-    /// What it included of others at `since`.
+    /// The revisions of other copies that it included at `since`.
     #[serde(default)]
     pub seen_before: Vec<Seen>,
     /// The namespaces that changed or that `entries` are in, by name.
@@ -131,7 +131,7 @@ pub struct CopyChanges {
     /// The entries that changed, by namespace and key.
     #[serde(default)]
     pub entries: Vec<EntryChange>,
-    /// What else changed, which is not synchronized, by kind.
+    /// The other changes, which are not synchronized, by kind.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<OtherChanges>,
     /// Whether there are later changes.

@@ -12,7 +12,7 @@ use crate::namespace::rules::Rules;
 use crate::state::merge::Merge;
 use crate::time::Timestamp;
 
-/// What to do.
+/// The changes to make.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SyncPlan {
     /// Namespaces to change, by name.

@@ -1,4 +1,4 @@
-//! What a synchronization did, key by key.
+//! The result of a synchronization, key by key.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,11 +16,11 @@ pub struct Decision {
     pub namespace: NamespaceName,
     /// The key.
     pub key: Key,
-    /// Whose value to use.
+    /// The side whose value to use.
     pub take: Choice,
 }
 
-/// Whose value to use.
+/// The side whose value to use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "SyncChoice"))]
 #[serde(rename_all = "snake_case")]
@@ -31,7 +31,7 @@ pub enum Choice {
     Theirs,
 }
 
-/// Whose value is there afterwards.
+/// The side whose value is there afterwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -71,7 +71,7 @@ pub struct SyncOutcome {
     /// The key. Absent for the rules of the namespace itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<Key>,
-    /// Whose value is there afterwards.
+    /// The side whose value is there afterwards.
     pub won: Won,
     /// The reason.
     pub by: How,
@@ -113,7 +113,7 @@ impl SyncReport {
     }
 }
 
-/// What a synchronization did.
+/// The result of a synchronization.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SyncReport {
@@ -132,7 +132,7 @@ pub struct SyncReport {
     /// Conflicts that need a decision; only in a dry run, otherwise the request is refused.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<Conflict>,
-    /// What else changed in the other copy, and was not synchronized, by kind.
+    /// The other changes in the other copy, which were not synchronized, by kind.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<OtherChanges>,
     /// Whether the other copy has later changes, to be synchronized next.

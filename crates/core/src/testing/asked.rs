@@ -43,7 +43,7 @@ pub(super) fn read_request(asked: &str) -> Request {
     Request { mutation, idempotency_key: key }
 }
 
-/// The indexes of commands that begin with `try`: they may come to nothing.
+/// The indexes of commands that begin with `try`: they may have no effect.
 fn optional(commands: &[&str]) -> Vec<usize> {
     let tried = commands.iter().enumerate().filter(|(_, command)| command.starts_with("try "));
     tried.map(|(index, _)| index).collect()

@@ -28,20 +28,20 @@ use crate::time::Timestamp;
 use crate::waiting::wait::Left;
 use crate::waiting::wait_queue::{WaitQueues, Waiter};
 
-/// What is held: a lock, or permits of a semaphore.
+/// A held object: a lock, or permits of a semaphore.
 pub trait Holding: Clone {
     /// The name of the resource.
     type Name: Clone + Ord;
-    /// What a hold is found by.
+    /// The key of a hold.
     type Key: Clone + Ord;
     /// The events of the primitive.
     type Event;
-    /// What one agent may have a limited number of, as refusals say it.
+    /// The name of the holds and waits that one agent may have a limited number of, for refusals.
     const HELD_OR_AWAITED: &'static str;
 
     /// The smallest key.
     fn least_key() -> Self::Key;
-    /// What it is found by.
+    /// Its key.
     fn key(&self) -> Self::Key;
     /// The holder.
     fn holder(&self) -> &AgentId;

@@ -1,4 +1,4 @@
-//! What expires unless it is renewed: holds of locks, permits, leases of tasks.
+//! Holds that expire unless they are renewed: locks, permits, leases of tasks.
 
 use crate::limits;
 use crate::refusal::{OutOfRange, within};

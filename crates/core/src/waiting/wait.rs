@@ -39,7 +39,7 @@ pub struct Wait {
     pub until: Timestamp,
 }
 
-/// What an event means for a waiting call.
+/// The effect of an event on a waiting call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// It starts to wait.

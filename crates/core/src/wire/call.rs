@@ -6,7 +6,7 @@ use crate::command::{Command, Mutation, Query};
 use crate::numbers::Revision;
 use crate::pattern::Pattern;
 
-/// What a request contains.
+/// The content of a request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Call {
     /// A command.

@@ -27,7 +27,7 @@ crate::refusals! {
         /// The request is JSON, or a WebSocket frame, but does not have the shape of a request.
         #[error("the request is malformed: {reason}")]
         Malformed {
-            /// What was expected.
+            /// The expected form.
             reason: String,
         } => {
             code: "request.malformed",
@@ -40,7 +40,7 @@ crate::refusals! {
         /// The command does not exist.
         #[error("there is no command `{command}`{}", meant(command))]
         UnknownCommand {
-            /// What was requested.
+            /// The requested command.
             command: String,
         } => {
             code: "request.unknown_command",
@@ -118,7 +118,7 @@ crate::refusals! {
         /// The request, or a part of it, is too large.
         #[error("the request has {given} {what}; at most {max} are allowed")]
         TooLarge {
-            /// What there is too much of.
+            /// The name of the limited quantity.
             what: &'static str,
             /// How much there is.
             given: usize,

@@ -286,7 +286,7 @@ fn transaction(fields: &Fields<'_>) -> Result<Mutation, Fault> {
     Ok(Mutation::Transaction { require, commands, optional })
 }
 
-/// The commands of a transaction, and which of them may come to nothing.
+/// The commands of a transaction, and which of them may have no effect.
 fn commands_of(text: &str) -> Result<(Vec<Command>, Vec<usize>), Fault> {
     let (mut commands, mut optional) = (Vec::new(), Vec::new());
     elements(text, |item| {
@@ -392,7 +392,7 @@ fn scanned(text: &str, at: usize) -> Result<(&str, usize), Fault> {
     Ok((&text[at..end], end))
 }
 
-/// What follows a member or an item: another one, or the end.
+/// Reads the text after a member or an item: another one follows, or the end.
 fn goes_on(text: &str, at: usize, closing: u8) -> Result<(bool, usize), Fault> {
     let bytes = text.as_bytes();
     let at = blank_end(bytes, at);

@@ -55,7 +55,7 @@ fn write_within<T: Serialize + ?Sized>(
     value.serialize(JsonWriter { out, around })
 }
 
-/// What is around a value and not written.
+/// The text around a value, which is not written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Around {
     Nothing,
@@ -100,7 +100,7 @@ struct JsonWriter<'a> {
 struct Within<'a> {
     out: &'a mut Vec<u8>,
     is_first: bool,
-    /// What follows the last one.
+    /// The text after the last one.
     end: &'static [u8],
     omitted: Omitted,
 }

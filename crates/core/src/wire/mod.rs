@@ -15,7 +15,8 @@
 //!
 //! Invariants:
 //!
-//! 1. What only the engine or a policy sends has no name here, so clients cannot send it.
+//! 1. Commands that only the engine or a policy sends have no name here, so clients cannot send
+//!    them.
 //! 2. An unknown field is refused by its name, and so is a duplicate one.
 //! 3. A value is validated once and never re-encoded on its way in or out.
 //! 4. Paths and queries are interpreted by the same [`Fields`] as frames, so that they cannot

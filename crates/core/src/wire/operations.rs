@@ -80,7 +80,7 @@ pub struct GivesBack {
     pub fields: &'static [(&'static str, &'static str)],
 }
 
-/// What an operation replies with further fields.
+/// The reply of an operation with further fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OtherReply {
     /// The fields that go with it.
@@ -139,7 +139,7 @@ pub struct Operation {
     pub never_null: bool,
     /// Side effects beyond the summary, as sentences; empty if there are none.
     pub side_effects: &'static str,
-    /// What it does, in a few words.
+    /// The effect, in a few words.
     pub summary: &'static str,
     /// An example of its fields, as JSON.
     pub example: &'static str,
@@ -348,7 +348,7 @@ const COUNT: usize = {
     count
 };
 
-/// All operations. What is not here cannot be called from outside.
+/// All operations. Only operations in this list can be called from outside.
 pub static OPERATIONS: [&Operation; COUNT] = {
     let mut all = [&TABLES[0][0]; COUNT];
     let (mut count, mut table) = (0, 0);

@@ -9,16 +9,16 @@ use crate::json::Json;
 use crate::kind::Kind;
 use crate::rejection::Rejection;
 
-/// What went wrong, why, and what to do, with the facts.
+/// An error: its description and cause, the next step, and the facts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
     /// Stable across releases; documented in `docs/errors.md`.
     pub code: String,
-    /// What the caller should do about it.
+    /// The recommended reaction of the caller.
     pub kind: Kind,
-    /// What happened, as a sentence.
+    /// A description of the error, as a sentence.
     pub detail: String,
-    /// What to do next, as a sentence.
+    /// The next step, as a sentence.
     pub hint: String,
     /// Further facts: the winning entry for a conflict, the current token for a stale one. Text,
     /// because the value of an entry is never re-encoded.

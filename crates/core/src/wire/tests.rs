@@ -1,4 +1,4 @@
-//! What is accepted, what is refused and how, and round trips.
+//! Tests of accepted texts, of refused ones with their errors, and of round trips.
 
 use std::sync::Arc;
 

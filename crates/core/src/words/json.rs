@@ -79,7 +79,7 @@ pub enum JsonError {
         line: usize,
         /// In bytes, counted from 1; 0 for the start of the line.
         column: usize,
-        /// What was found or expected there.
+        /// The text that was found or expected there.
         reason: String,
     },
     /// Lists and objects are nested too deeply.
@@ -95,7 +95,7 @@ pub enum JsonError {
         line: usize,
         /// In bytes, counted from 1; 0 if there is no position.
         column: usize,
-        /// What was expected and found there.
+        /// The expected and the actual text there.
         reason: String,
     },
     /// A value of the program has no JSON form.
@@ -125,8 +125,8 @@ impl Json {
         Ok(&text[start..end])
     }
 
-    /// Encodes a value. What JSON cannot represent becomes `null`, as always with `serde_json`:
-    /// infinities and NaN.
+    /// Encodes a value. Values that JSON cannot represent (infinities and NaN) become `null`, as
+    /// always with `serde_json`.
     pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Json, JsonError> {
         let raw = to_raw_value(value)
             .map_err(|error| JsonError::Unencodable { reason: reason(&error) })?;

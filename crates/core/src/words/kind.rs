@@ -1,4 +1,4 @@
-//! What a caller should do about a refusal. Adding a kind needs an ADR.
+//! The recommended reactions of a caller to a refusal. Adding a kind needs an ADR.
 
 use serde::{Deserialize, Serialize};
 

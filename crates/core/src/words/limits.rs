@@ -29,8 +29,8 @@ pub const NAMESPACES_MAX: usize = 100_000;
 pub const RETIRED_VERSIONS_MAX: usize = if cfg!(test) { 20 } else { 10_000 };
 /// Most rules for key patterns in one namespace; they are tried in order on every write.
 pub const KEY_RULES_MAX: usize = 64;
-/// Maximum number of agents in a workspace, far fewer than namespaces since each has one. Those
-/// that ended first are forgotten first.
+/// Maximum number of agents in a workspace, far fewer than namespaces since each has one. The
+/// sessions that ended first are forgotten first.
 pub const AGENTS_MAX: usize = 10_000;
 /// Maximum number of levels of agents that supervise each other: agents that start each other
 /// without end reach it soon.
@@ -208,8 +208,8 @@ pub const CONTRACT_FACTS_MAX: usize = 200_000;
 pub const CONTRACT_ENTRIES_MAX: usize = 10_000;
 /// Most bytes of their values: checking them takes a few tenths of a second.
 pub const CONTRACT_BYTES_MAX: usize = 16 << 20;
-/// About how much memory the index of one workspace takes, in bytes: some 300 for each task. What
-/// is beyond is not found, and every answer says so.
+/// About how much memory the index of one workspace takes, in bytes: some 300 for each task.
+/// Content beyond it is not found, and every answer says so.
 pub const SEARCH_BYTES_MAX: usize = 1 << 30;
 /// Maximum number of events that are found by search; older ones are in the history.
 pub const SEARCH_EVENTS_MAX: usize = if cfg!(test) { 500 } else { 250_000 };
@@ -235,7 +235,7 @@ pub const SEMAPHORES_MAX: usize = 10_000;
 pub const PERMITS_PER_SEMAPHORE_MAX: u64 = 10_000;
 /// Maximum number of permits that are held in a workspace at a time. Each is a record in memory.
 pub const PERMITS_MAX: usize = 100_000;
-/// Maximum number of barriers in a workspace. Those without arrivals are forgotten first.
+/// Maximum number of barriers in a workspace. Barriers without arrivals are forgotten first.
 pub const BARRIERS_MAX: usize = 10_000;
 /// Maximum number of arrivals that one barrier may need.
 pub const BARRIER_COUNT_MAX: u64 = 10_000;
@@ -549,7 +549,7 @@ pub const HOPS_MAX: u64 = 64;
 pub const HOPS_EXAMINED_MAX: usize = 64;
 /// How often a giver may hand a task to the same receiver within the window below.
 pub const REPEATED_EDGE_MAX: usize = 3;
-/// That window.
+/// The length of that window.
 pub const REPEATED_EDGE_MS: u64 = 600_000;
 /// Maximum number of named approvers.
 pub const APPROVERS_MAX: usize = 64;

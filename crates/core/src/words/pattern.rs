@@ -157,7 +157,7 @@ impl Pattern {
         &self.text
     }
 
-    /// What follows the literal prefix: nothing, or a wildcard and the rest.
+    /// The rest after the literal prefix: nothing, or a wildcard and more.
     fn wild(&self) -> &[u8] {
         &self.text.as_bytes()[self.literal_bytes..]
     }

@@ -31,7 +31,7 @@ pub struct OutOfRange {
 pub struct BadField {
     /// The field.
     pub field: Cow<'static, str>,
-    /// What is wrong with it.
+    /// The reason.
     pub reason: String,
 }
 
@@ -51,7 +51,7 @@ pub struct TooLarge {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error, Serialize)]
 #[error("too many {what} (limit {max})")]
 pub struct TooMany {
-    /// What is limited.
+    /// The name of the limited quantity.
     pub what: &'static str,
     /// The limit.
     pub max: usize,

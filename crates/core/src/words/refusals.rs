@@ -23,15 +23,15 @@ pub struct Refusal {
     pub code: &'static str,
     /// The kind; none if it is that of its cause.
     pub kind: Option<Kind>,
-    /// What happened, by line.
+    /// A description of the error, by line.
     pub summary: &'static [&'static str],
     /// The message as a format string; empty if another type defines it.
     pub message: &'static str,
-    /// What to do next, as a clause; empty if it is that of its cause.
+    /// The next step, as a clause; empty if it is that of its cause.
     pub hint: &'static str,
     /// Why it happens; none if another enum documents the code.
     pub cause: Option<&'static str>,
-    /// What to do next at length; none if the hint is sufficient.
+    /// The next step in detail; none if the hint is sufficient.
     pub remedy: Option<&'static str>,
 }
 
@@ -128,7 +128,7 @@ macro_rules! refusals {
                 }
             }
 
-            /// What the caller should do about it.
+            /// The recommended reaction of the caller.
             $vis fn kind(&self) -> $crate::kind::Kind {
                 match self {
                     $(
@@ -142,7 +142,7 @@ macro_rules! refusals {
                 }
             }
 
-            /// What to do next, as a sentence.
+            /// The next step, as a sentence.
             $vis fn hint(&self) -> $crate::refusal_text!($($($borrowed)+)?) {
                 match self {
                     $(

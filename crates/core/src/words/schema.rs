@@ -14,9 +14,9 @@
 //!    that exists in the same schema; every other one is refused when the schema is compiled.
 //! 2. Regular expressions match in linear time: no lookaround and no backreference. Their number,
 //!    the size of each and of all together, and the states of their automata are bounded.
-//! 3. A check ends soon. Branches that refer to branches could otherwise take longer than anybody
-//!    would wait, or more stack than there is, with a schema and a value of a few lines each. So
-//!    the work is counted first, and too much of it is a violation.
+//! 3. A check ends soon. Without the limit, branches that refer to branches could take longer than
+//!    any caller would wait, or overflow the stack, with a schema and a value of a few lines each.
+//!    So the work is counted first, and too much of it is a violation.
 //! 4. Reading a schema takes time proportional to its text: automata are built by the first check
 //!    that needs them. So a request that is refused builds none.
 //! 5. A schema that is read from the log is accepted: limits are those of requests.

@@ -10,7 +10,7 @@ use crate::limits;
 use crate::names::{AgentId, TaskId};
 use crate::refusal::{OutOfRange, within};
 
-/// What something has cost.
+/// An amount of spending.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "SpendAmounts"))]
 pub struct Amounts {
@@ -55,7 +55,7 @@ pub enum Unit {
     Calls,
 }
 
-/// What spending is charged to, and what can have a budget.
+/// The accounts that spending is charged to, and that can have a budget.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "SpendPayer"))]
 #[serde(rename_all = "snake_case")]
@@ -73,13 +73,13 @@ pub enum Payer {
 #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize, Deserialize)]
 #[error("the budget of {of} is used up: {used} of {limit} {unit}")]
 pub struct UsedUp {
-    /// Whose budget it is.
+    /// The owner of the budget.
     pub of: Payer,
     /// The unit.
     pub unit: Unit,
     /// The limit.
     pub limit: u64,
-    /// What is used.
+    /// The used amount.
     pub used: u64,
 }
 
@@ -154,7 +154,7 @@ impl Budget {
         *self == Self::default()
     }
 
-    /// What is left of it.
+    /// The remaining amount.
     #[must_use]
     pub fn left(&self, spent: &Amounts) -> Self {
         let left = |unit| Some(self.limit(unit)?.saturating_sub(spent.in_unit(unit)));

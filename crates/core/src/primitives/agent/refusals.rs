@@ -74,7 +74,7 @@ crate::refusals! {
         /// The capabilities are invalid.
         #[error("the capabilities are invalid: {reason}")]
         BadCapabilities {
-            /// What is wrong with them.
+            /// The reason.
             reason: String,
         } => {
             code: "agent.bad_capabilities",

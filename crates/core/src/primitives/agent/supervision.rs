@@ -18,7 +18,7 @@ use crate::space::stamp::Stamp;
 #[derive(Default)]
 pub(super) struct Supervision {
     children: BTreeSet<(AgentId, AgentId)>,
-    /// Those whose supervisor's session has ended.
+    /// The agents whose supervisor's session has ended.
     orphans: BTreeSet<AgentId>,
 }
 

@@ -224,7 +224,7 @@ scenarios! {
     ]
 }
 
-/// What bob does before, and the waiting call of ada.
+/// The setup by bob, and the waiting call of ada.
 const WAITING_CALLS: [(&[&str], &str); 11] = [
     (&[], "agent.next wait_ms=3600000"),
     (&[], "task.claim wait_ms=3600000"),

@@ -48,8 +48,8 @@ pub enum Signal {}
 pub struct Register {
     /// The id of the agent.
     pub agent: AgentId,
-    /// What the agent can do. Tasks and hand-offs that require capabilities go to agents that have
-    /// all of them.
+    /// The capabilities of the agent. Tasks and hand-offs that require capabilities go to agents
+    /// that have all of them.
     #[serde(default)]
     pub capabilities: BTreeSet<String>,
     /// Any JSON that describes the agent. Default: none.
@@ -122,7 +122,7 @@ pub struct Agent {
     pub id: AgentId,
     /// The status.
     pub status: Status,
-    /// What the agent can do.
+    /// The capabilities of the agent.
     pub capabilities: BTreeSet<String>,
     /// Metadata given at registration. Absent if none was given.
     #[serde(
@@ -176,7 +176,7 @@ pub enum Event {
     Joined {
         /// The agent.
         agent: AgentId,
-        /// What the agent can do.
+        /// The capabilities of the agent.
         #[serde(default)]
         capabilities: BTreeSet<String>,
         /// Metadata given at registration.
@@ -191,8 +191,8 @@ pub enum Event {
         /// The token of the session. Notices leave it out.
         #[serde(default)]
         token: Token,
-        /// The token of the active session that it replaces, if there was one. What that session
-        /// held is let go.
+        /// The token of the active session that it replaces, if there was one. Everything that
+        /// session held is released.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         replaces: Option<Token>,
         /// The agent that supervises the session, if any.

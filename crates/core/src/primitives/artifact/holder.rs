@@ -1,4 +1,4 @@
-//! What may reference an artifact.
+//! The records that may reference an artifact.
 
 use std::fmt;
 

@@ -76,7 +76,7 @@ pub struct PendingWrite {
     /// The place of the step. Absent if none was given.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub path: String,
-    /// What is written to.
+    /// The channel that is written to.
     pub channel: String,
     /// The value: JSON; with `content_type`, a string with bytes in Base64.
     pub value: Json,
@@ -95,7 +95,7 @@ pub struct Pending {
     /// The place of the step.
     #[serde(default, skip_serializing_if = "str::is_empty")]
     pub path: Arc<str>,
-    /// What is written to.
+    /// The channel that is written to.
     pub channel: Box<str>,
     /// The type of the bytes; none for JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -104,7 +104,7 @@ pub struct Pending {
     pub value: Chunk,
 }
 
-/// What a write costs besides its texts: itself, and its place in the table.
+/// The cost of a write besides its texts: the record and its place in the table.
 const WRITE_BYTES: usize = 200;
 
 impl Pending {
@@ -113,7 +113,7 @@ impl Pending {
         WRITE_BYTES + self.writer.len() + self.path.len() + self.channel.len() + self.value.0.len()
     }
 
-    /// What identifies it among the writes after a checkpoint.
+    /// Its identity among the writes after a checkpoint.
     pub fn place(&self) -> WritePlace {
         (Arc::clone(&self.writer), self.index)
     }

@@ -1,4 +1,4 @@
-//! What the table of checkpoints is asked.
+//! The queries of the table of checkpoints.
 
 use std::ops::Bound;
 

@@ -35,7 +35,7 @@ pub struct Record {
     /// Metadata of its author.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Json>,
-    /// Who saved it.
+    /// The agent that saved it.
     pub saved_by: AgentId,
     /// When it was saved.
     pub saved_at: Timestamp,

@@ -34,7 +34,7 @@ crate::refusals! {
             task: TaskId,
             /// The given value.
             given: Option<Token>,
-            /// Who holds it now, if anyone.
+            /// The current lease, if any.
             lease: Option<Lease>,
         } => {
             code: "checkpoint.stale_token",

@@ -14,7 +14,7 @@ pub struct Thread {
     pub head: u64,
     /// The kept checkpoints, by number.
     pub kept: BTreeMap<u64, (CheckpointId, Timestamp)>,
-    /// Those without a label.
+    /// The checkpoints without a label.
     pub loose: BTreeSet<u64>,
     /// The numbers of those with a key.
     pub keys: BTreeMap<CheckpointKey, u64>,

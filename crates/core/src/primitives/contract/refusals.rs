@@ -21,7 +21,7 @@ crate::refusals! {
             contract: ContractName,
             /// The agent that depends on the key.
             owner: AgentId,
-            /// What would break it.
+            /// The breach that the command would cause.
             #[serde(flatten)]
             breach: Breach,
         } => {
@@ -103,7 +103,7 @@ crate::refusals! {
         /// The request would have to examine too much data.
         #[error("more than {max} {what} would have to be examined")]
         TooMuch {
-            /// What is counted.
+            /// The name of the counted objects.
             what: &'static str,
             /// The limit.
             max: usize,

@@ -1,5 +1,5 @@
-//! What other rules of a namespace mean for a contract: a schema can exclude what is expected, or
-//! no longer guarantee it.
+//! The effect of other namespace rules on a contract: a schema can exclude the expected values, or
+//! no longer guarantee them.
 //!
 //! Only `type`, `required`, `properties` and `additionalProperties` are compared. A pattern of keys
 //! is compared with the rules of the namespace, or with the key rules of the same pattern.
@@ -76,7 +76,7 @@ impl Terms {
     }
 }
 
-/// What a schema says about a field.
+/// The statement of a schema about a field.
 #[derive(Default)]
 struct Promise {
     is_required: bool,

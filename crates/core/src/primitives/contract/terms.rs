@@ -1,4 +1,4 @@
-//! What a receiver expects of a key, and whether a value satisfies it.
+//! The terms that a receiver expects of a key, and the check of a value against them.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -8,7 +8,7 @@ use crate::names::{AgentId, ContractName};
 use crate::pattern::Pattern;
 use crate::schema::{Effort, Schema};
 
-/// What a receiver expects of one key, or of all keys that match a pattern.
+/// The terms that a receiver expects of one key, or of all keys that match a pattern.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ContractTerms"))]
 #[serde(deny_unknown_fields)]
@@ -39,9 +39,9 @@ pub struct Breach {
     /// is about the whole value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
-    /// What the contract expects.
+    /// The expectation of the contract.
     pub expected: String,
-    /// What is there instead.
+    /// The state that was found instead.
     pub found: String,
 }
 
@@ -52,7 +52,7 @@ impl Breach {
         Self { key: key.to_owned(), field, expected: shortened(expected), found: shortened(found) }
     }
 
-    /// What it means for a contract.
+    /// Describes the breach of a contract as a sentence.
     pub(crate) fn sentence(&self, contract: &ContractName, owner: &AgentId) -> String {
         let Self { expected, found, .. } = self;
         let place = self.place();

@@ -53,13 +53,13 @@ pub struct Declare {
     pub name: ContractName,
     /// The keys that you depend on, at least one.
     pub keys: Vec<Terms>,
-    /// What happens to a command that would break it.
+    /// The effect on a command that would break the contract.
     #[cfg_attr(feature = "schema", schemars(extend("default" = "warn")))]
     #[serde(default, skip_serializing_if = "OnBreak::is_warn")]
     pub on_break: OnBreak,
 }
 
-/// What happens to a command that would break a contract.
+/// The effect on a command that would break a contract.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -142,7 +142,7 @@ pub struct Declaration {
     pub owner: AgentId,
     /// The keys, with what is expected of them.
     pub keys: Vec<Terms>,
-    /// What happens to a command that would break it.
+    /// The effect on a command that would break the contract.
     pub on_break: OnBreak,
     /// When it was declared.
     pub declared_at: Timestamp,
@@ -190,7 +190,7 @@ pub enum Event {
         name: ContractName,
         /// The keys, with what is expected of them.
         keys: Vec<Terms>,
-        /// What happens to a command that would break it.
+        /// The effect on a command that would break the contract.
         #[serde(default, skip_serializing_if = "OnBreak::is_warn")]
         on_break: OnBreak,
         /// Whether it replaced a contract of the same name.

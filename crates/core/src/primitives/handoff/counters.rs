@@ -28,7 +28,7 @@ struct Past {
     acceptance: Histogram,
 }
 
-/// What one event added, for undo.
+/// The amounts that one event added, for undo.
 pub struct Added {
     pair: (AgentId, String),
     is_new_pair: bool,

@@ -37,7 +37,7 @@ pub trait View {
     fn task(&self, task: &TaskId) -> Option<&Record>;
     /// A task as callers see it.
     fn shown(&self, task: &TaskId) -> Option<Task>;
-    /// What rules know about an agent.
+    /// The facts about an agent that rules can use.
     fn agent(&self, agent: &AgentId) -> Option<Known<'_>>;
     /// Whether an agent with a session has this capability.
     fn has_capable(&self, capability: &str) -> bool;

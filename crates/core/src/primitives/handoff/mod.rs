@@ -50,8 +50,8 @@
 //! 3. An approval is used once, for exactly what was proposed.
 //! 4. A hand-off that has ended never changes again.
 //!
-//! Deliberately absent: handing one task to several agents at once. That is a fan-out, for which
-//! there are tasks and joins.
+//! Deliberately absent: handing one task to several agents at once. Use tasks and joins for such a
+//! fan-out.
 
 mod counters;
 mod decide;

@@ -1,4 +1,4 @@
-//! What a giver sends to offer work, and a receiver to accept it.
+//! The fields that a giver sends to offer work, and a receiver to accept it.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::limits;
 use crate::names::{AgentId, HandoffId, TaskId, Traceparent};
 use crate::numbers::Token;
 
-/// What is handed over, to whom, and what the receiver needs to know.
+/// The task and keys to hand over, the receiver, and the context for the receiver.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -82,7 +82,7 @@ pub struct Offer {
     ))]
     #[serde(default, deserialize_with = "wanted", skip_serializing_if = "Option::is_none")]
     pub approval: Option<ApprovalWanted>,
-    /// What to do if the task is handed around in a loop.
+    /// The action if the task is handed around in a loop.
     #[cfg_attr(feature = "schema", schemars(extend("default" = "refuse")))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_loop: Option<OnLoop>,
@@ -176,7 +176,7 @@ pub struct ExecuteAll {
     pub overwrite: bool,
 }
 
-/// What happens to a task that is handed around in a loop.
+/// The action if a task is handed around in a loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

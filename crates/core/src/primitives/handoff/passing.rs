@@ -11,7 +11,7 @@ use crate::json::{Json, given};
 use crate::names::{AgentId, TaskId, Traceparent};
 use crate::space::stamp::Stamp;
 
-/// What goes from one stage to the next.
+/// The data that one stage passes to the next.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Passing {

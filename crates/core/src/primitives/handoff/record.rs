@@ -81,7 +81,7 @@ impl Status {
     }
 }
 
-/// Who must approve a hand-off, and how long an approval is valid.
+/// The agents that must approve a hand-off, and how long an approval is valid.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -102,7 +102,7 @@ pub struct ApprovalWanted {
 pub(super) enum ApprovalTerms {
     /// Whether any agent except the giver and the receiver must approve.
     Wanted(bool),
-    /// Who must approve, and how long an approval is valid.
+    /// The agents that must approve, and how long an approval is valid.
     Terms(ApprovalWanted),
 }
 
@@ -209,7 +209,7 @@ pub struct LeftOut {
     pub reason: String,
 }
 
-/// What the receiver got.
+/// The task and keys that the receiver got.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Receipt {
@@ -344,7 +344,7 @@ pub struct Handoff {
     /// The current delivery. Absent if it is not delivered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery: Option<Delivery>,
-    /// What the receiver got. Absent before acceptance.
+    /// The task and keys that the receiver got. Absent before acceptance.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receipt: Option<Receipt>,
     /// The result. Absent if there is none.
@@ -362,7 +362,7 @@ pub struct Handoff {
     /// Findings of rules that did not stop it. Absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Finding>,
-    /// What happens if the task is handed around in a loop. Absent if not given.
+    /// The action if the task is handed around in a loop. Absent if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_loop: Option<OnLoop>,
     /// The steps so far.

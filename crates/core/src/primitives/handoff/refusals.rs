@@ -175,7 +175,7 @@ crate::refusals! {
         NotApproved {
             /// The hand-off.
             handoff: HandoffId,
-            /// What is missing.
+            /// The missing part.
             reason: String,
         } => {
             code: "handoff.not_approved",
@@ -238,7 +238,7 @@ crate::refusals! {
         TooManyKeys {
             /// The pattern, as `namespace/pattern`.
             pattern: String,
-            /// What the limit is about.
+            /// The name of the limited quantity.
             what: &'static str,
             /// The limit.
             max: usize,

@@ -11,7 +11,7 @@ use crate::numbers::Version;
 use crate::pattern::{Pattern, PatternError};
 use crate::state::Entry;
 
-/// What is selected: `namespace/key`, or `{"key": "namespace/key", "version": n}` to require that
+/// A selected key: `namespace/key`, or `{"key": "namespace/key", "version": n}` to require that
 /// version. A key with stars is a pattern, unless it has a version: it selects all keys of its
 /// namespace that match it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -25,7 +25,7 @@ pub type Waiter = wait_queue::Waiter<AgentId>;
 pub struct Table {
     by_id: Records<HandoffId, Arc<Handoff>>,
     by_task: BTreeSet<(TaskId, HandoffId)>,
-    // Those that have not ended.
+    // The hand-offs that have not ended.
     live: BTreeSet<(TaskId, HandoffId)>,
     by_status: BTreeSet<(Status, HandoffId)>,
     // Hand-offs that can be delivered, by the agent or the capability that they are for.

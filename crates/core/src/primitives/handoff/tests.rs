@@ -363,7 +363,7 @@ scenarios! {
         // The approval expired, and may be given again.
         (102, "bob", "handoff.accept h-0000000002", "refused handoff.not_approved"),
         (103, "ann", "handoff.approve h-0000000002", "handoff.approved h-0000000002 by ann"),
-        // What was approved differs from what would be handed over now.
+        // The approved proposal differs from the current one.
         (104, "ada", "state.set shared/brief 2",    "state.set shared/brief v2 = 2"),
         (104, "bob", "handoff.accept h-0000000002", "refused handoff.digest_mismatch"),
         (105, "eve", "handoff.reject h-0000000002", "handoff.rejected h-0000000002 by eve"),
@@ -503,7 +503,7 @@ scenarios! {
         (3, "bob", r#"task.claim task="t""#,        "task.claimed t by bob token=10"),
         (3, "bob", "state.set agent:ada/plan 2",    "state.set agent:ada/plan v2 = 2"),
         (4, "bob", "handoff.execute_all ada",       "refused handoff.state_conflict"),
-        // What was given away returns without a change.
+        // The task returns to its giver without a change.
         (4, "bob", "handoff.execute_all ada overwrite",     "refused handoff.loop"),
     ]
 

@@ -139,7 +139,7 @@ pub fn transfer(
     })
 }
 
-/// What the receiver gets of the selected keys.
+/// The entries that the receiver gets of the selected keys.
 pub fn receipt(handoff: &Handoff, chosen: &[Chosen]) -> Receipt {
     let state_bytes: usize =
         handoff.state.iter().map(|(name, value)| name.len() + value.as_bytes().len()).sum();

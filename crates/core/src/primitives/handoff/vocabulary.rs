@@ -87,12 +87,12 @@ pub enum Signal {
     Follow {
         /// The task.
         task: TaskId,
-        /// What happened.
+        /// The change.
         what: Followed,
     },
 }
 
-/// What happened to the task of a hand-off.
+/// The change of the task of a hand-off.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -105,7 +105,7 @@ pub enum Followed {
     },
     /// Its holder lost it, and it was not completed.
     Lost {
-        /// What happened to the task.
+        /// The reason, in words.
         reason: String,
     },
     /// It was handed on by this hand-off.
@@ -239,7 +239,7 @@ pub enum Event {
         handoff: HandoffId,
         /// The receiver.
         receiver: AgentId,
-        /// What the receiver got.
+        /// The task and keys that the receiver got.
         receipt: Receipt,
         /// The lease of the task in milliseconds.
         #[serde(default, skip_serializing_if = "Option::is_none")]

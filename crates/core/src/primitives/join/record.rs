@@ -16,7 +16,7 @@ pub struct Record {
     pub id: JoinId,
     /// How many were created before it.
     pub number: u64,
-    /// What it waits for.
+    /// The condition.
     pub need: Need,
     /// Its group, if any.
     pub group: Option<GroupName>,
@@ -28,7 +28,7 @@ pub struct Record {
     pub status: Status,
     /// Why it failed, in words.
     pub reason: Option<String>,
-    /// Who created it.
+    /// The agent that created it.
     pub created_by: AgentId,
     /// When it was created.
     pub created_at: Timestamp,

@@ -51,7 +51,7 @@ crate::refusals! {
         /// The members of the join are invalid.
         #[error("the members of the join are invalid: {reason}")]
         BadMembers {
-            /// What is wrong.
+            /// The reason.
             reason: String,
         } => {
             code: "join.bad_members",

@@ -73,7 +73,7 @@ pub enum Query {
     },
 }
 
-/// What a join waits for.
+/// The condition that a join waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged, expecting = "it must be a number of tasks, or `all`")]
@@ -144,7 +144,7 @@ pub struct Join {
     pub id: JoinId,
     /// The status.
     pub status: Status,
-    /// What it waits for.
+    /// The condition.
     pub need: Need,
     /// The group. Absent if tasks are named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -185,7 +185,7 @@ pub enum Event {
     Created {
         /// The join.
         join: JoinId,
-        /// What it waits for.
+        /// The condition.
         need: Need,
         /// The group. Absent if tasks are named.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -32,7 +32,7 @@ pub(super) fn message(id: MessageId) -> ReplyPlan {
     ReplyPlan::after(move |space| Reply::Message(Box::new(found(&space.message, &id))))
 }
 
-/// What was received, as it is after the events.
+/// The received messages, as they are after the events.
 pub(super) fn received(ids: Vec<MessageId>) -> ReplyPlan {
     ReplyPlan::after(move |space| {
         let messages = ids.iter().map(|id| found(&space.message, id)).collect();

@@ -113,7 +113,8 @@ pub(crate) fn receive_besides(
         return queue(table, receiver, wait_ms, redeliver_ms, stamp);
     }
     let ids = events.iter().filter_map(Event::message).map(|(_, id)| id.clone()).collect();
-    // That it asks is written once: from then on it can be asked, although it does not wait.
+    // The request is recorded once: from then on the agent can receive requests, although it does
+    // not wait.
     let is_new = events.is_empty() && view.session_since(receiver).is_some();
     let polled = is_new && !requests::listens(table, view, receiver);
     let polled = polled.then(|| Event::Polled { receiver: receiver.clone() });

@@ -39,7 +39,7 @@ crate::refusals! {
         FaultyRules {
             /// The name.
             name: NamespaceName,
-            /// What is wrong with them.
+            /// The error in the rules.
             fault: String,
         } => {
             code: "namespace.faulty_rules",

@@ -90,7 +90,7 @@ impl Rules {
         FRAME + schema + keys.sum::<usize>()
     }
 
-    /// What is wrong with the rules, as a sentence.
+    /// The error in the rules, as a sentence.
     pub fn fault(&self) -> Option<String> {
         if self.keys.len() > limits::KEY_RULES_MAX {
             return Some(format!("more than {} key patterns", limits::KEY_RULES_MAX));

@@ -404,7 +404,7 @@ impl<'a, S: View> Decider<'a, S> {
     }
 }
 
-/// The stages that an agent worked on can be started again. What follows for their pipelines is due
+/// The stages that an agent worked on can be started again. The effects on their pipelines are due
 /// then.
 fn abandoned(table: &Table, agent: &AgentId) -> Vec<Event> {
     #[cfg(feature = "planted")]

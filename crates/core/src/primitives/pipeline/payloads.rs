@@ -77,7 +77,7 @@ pub struct Design {
     /// Backoff between attempts at its task. If omitted, the default of `Backoff`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backoff: Option<Backoff>,
-    /// What happens to its task after the last attempt.
+    /// The action on its task after the last attempt.
     #[cfg_attr(feature = "schema", schemars(extend("default" = "fail")))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_exhausted: Option<OnExhausted>,

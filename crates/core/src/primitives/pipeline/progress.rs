@@ -46,7 +46,7 @@ impl StepBudget {
     }
 }
 
-/// What the steps are executed with: time, ids and limits.
+/// The context in which the steps are executed: time, ids and limits.
 pub struct Following<'a, I> {
     /// The time and the author.
     pub moment: Moment<'a>,

@@ -208,7 +208,7 @@ pub struct Record {
     pub status: Status,
     /// Why it was aborted.
     pub reason: Option<String>,
-    /// Who created it.
+    /// The agent that created it.
     pub created_by: AgentId,
     /// When it was created.
     pub created_at: Timestamp,

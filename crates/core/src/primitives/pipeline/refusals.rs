@@ -43,7 +43,7 @@ crate::refusals! {
         BadStages {
             /// The stage that is wrong, if it is one.
             stage: Option<StageName>,
-            /// What is wrong.
+            /// The reason.
             reason: String,
         } => {
             code: "pipeline.bad_stages",
@@ -62,7 +62,7 @@ crate::refusals! {
         UnknownStage {
             /// The pipeline.
             pipeline: PipelineName,
-            /// What was requested.
+            /// The requested stage.
             stage: StageName,
             /// The stages it has.
             stages: Vec<StageName>,

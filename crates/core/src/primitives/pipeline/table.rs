@@ -294,7 +294,7 @@ impl Table {
     }
 }
 
-/// The stages of a manual pipeline that agents work on. Those of automatic pipelines have tasks.
+/// The stages of a manual pipeline that agents work on. Stages of automatic pipelines have tasks.
 fn at_work(record: &Record) -> impl Iterator<Item = (&AgentId, (PipelineName, usize))> {
     let stages = record.stages.iter().enumerate().filter(|_| !record.plan.automatic);
     stages.filter_map(|(stage, state)| Some((state.at_work()?, (record.name.clone(), stage))))

@@ -79,7 +79,7 @@ pub enum Outcome {
     },
     /// It failed.
     Failed {
-        /// What went wrong.
+        /// The error, in words.
         detail: String,
         /// Whether a retry may help.
         again: bool,

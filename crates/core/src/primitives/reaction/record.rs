@@ -27,7 +27,7 @@ pub struct Part {
 pub struct Record {
     /// The name.
     pub name: ReactionName,
-    /// What it does, and when. A reaction that an agent added has one part.
+    /// Its commands and conditions. A reaction that an agent added has one part.
     pub parts: Vec<Arc<Part>>,
     /// The webhook.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -63,7 +63,7 @@ pub struct Record {
 pub struct Trouble {
     /// The code of the rejection.
     pub code: String,
-    /// What went wrong.
+    /// The error, in words.
     pub detail: String,
     /// When it happened.
     pub at: Timestamp,

@@ -16,7 +16,7 @@ crate::refusals! {
         Pointless {
             /// The name.
             name: ReactionName,
-            /// What is missing.
+            /// The missing part.
             reason: &'static str,
         } => {
             code: "reaction.pointless",
@@ -33,7 +33,7 @@ crate::refusals! {
             name: ReactionName,
             /// Which command, counted from 0.
             index: usize,
-            /// What is wrong with it.
+            /// The reason.
             reason: String,
         } => {
             code: "reaction.bad_command",
@@ -48,7 +48,7 @@ crate::refusals! {
         BadWebhook {
             /// The reaction.
             name: ReactionName,
-            /// What is wrong with it.
+            /// The reason.
             reason: String,
         } => {
             code: "reaction.bad_webhook",
@@ -127,7 +127,7 @@ crate::refusals! {
             name: ReactionName,
             /// Where in the condition, in bytes from 0.
             offset: usize,
-            /// What is wrong there.
+            /// The reason.
             reason: String,
         } => {
             code: "reaction.no_answer",

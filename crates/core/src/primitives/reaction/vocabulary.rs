@@ -129,7 +129,7 @@ pub enum Reply {
     Done,
 }
 
-/// What ended a chain of reactions.
+/// The limit that ended a chain of reactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
@@ -206,7 +206,7 @@ pub enum Event {
         command: Option<usize>,
         /// The code of the rejection.
         code: String,
-        /// What went wrong.
+        /// The error, in words.
         detail: String,
     },
     /// It did not run because of a limit.
@@ -261,7 +261,7 @@ pub enum Event {
         call: u64,
         /// The attempt that failed.
         attempt: u64,
-        /// What went wrong.
+        /// The error, in words.
         detail: String,
         /// When the next attempt is due.
         again_at: Timestamp,
@@ -274,7 +274,7 @@ pub enum Event {
         call: u64,
         /// The number of attempts.
         attempt: u64,
-        /// What went wrong.
+        /// The error, in words.
         detail: String,
     },
 }

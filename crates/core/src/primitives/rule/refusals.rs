@@ -17,7 +17,7 @@ crate::refusals! {
         FaultyCheck {
             /// The rule.
             name: RuleName,
-            /// What is wrong with it.
+            /// The error in the check.
             fault: CheckError,
         } => {
             code: "rule.faulty_check",
@@ -34,7 +34,7 @@ crate::refusals! {
             name: RuleName,
             /// Where in the expression, in bytes from 0.
             offset: usize,
-            /// What is wrong there.
+            /// The reason.
             reason: String,
         } => {
             code: "rule.bad_expression",

@@ -49,7 +49,7 @@ pub struct Add {
     /// When it applies. If omitted, always.
     #[serde(default, skip_serializing_if = "On::is_any")]
     pub on: On,
-    /// What it requires.
+    /// The requirement.
     pub check: CheckSpec,
     /// How serious a violation is.
     #[cfg_attr(feature = "schema", schemars(extend("default" = "error")))]
@@ -150,7 +150,7 @@ pub struct Rule {
     /// When it applies. Absent if always.
     #[serde(default, skip_serializing_if = "On::is_any")]
     pub on: On,
-    /// What it requires.
+    /// The requirement.
     pub check: Check,
     /// How serious a violation is.
     pub severity: Severity,
@@ -193,7 +193,7 @@ pub enum Event {
         /// When it applies.
         #[serde(default, skip_serializing_if = "On::is_any")]
         on: On,
-        /// What it requires.
+        /// The requirement.
         check: Check,
         /// How serious a violation is.
         #[serde(default, skip_serializing_if = "Severity::is_error")]

@@ -113,7 +113,7 @@ impl Table {
         self.bytes
     }
 
-    /// What is known of a secret.
+    /// The record of a secret, without its value.
     pub fn get(&self, secret: &SecretId) -> Option<&Secret> {
         self.secrets.get(secret)
     }

@@ -156,7 +156,7 @@ fn limit(table: &Table, view: &impl View, of: Payer, budget: Budget) -> Result<D
     Ok(Decided::new(events, account(of)))
 }
 
-/// What spending is charged to besides this, without the agent.
+/// The other accounts that spending is charged to, without that of the agent.
 fn above(view: &impl View, of: &Payer) -> Result<Vec<Payer>, Rejection> {
     Ok(match of {
         Payer::Task(task) => {
@@ -168,7 +168,7 @@ fn above(view: &impl View, of: &Payer) -> Result<Vec<Payer>, Rejection> {
     })
 }
 
-/// Those that have a budget.
+/// The accounts that have a budget.
 fn budgets(table: &Table, payers: Vec<Payer>) -> Vec<Account> {
     let accounts = payers.into_iter().map(|of| table.account(of));
     accounts.filter(|account| account.budget.is_some()).collect()

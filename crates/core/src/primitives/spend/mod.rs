@@ -8,7 +8,7 @@
 //!   spend.limit: a larger budget ◀────────────────── spend.exhausted
 //! ```
 //!
-//! What was spent is always recorded, since the call has been made: a record may exceed a budget.
+//! Spending is always recorded, since the call has already been made: a record may exceed a budget.
 //! A record with `strict` is for a call that has not been made yet, and is refused unless it fits
 //! into every budget. It is charged at once, so that two agents cannot both use what is left.
 //!

@@ -15,13 +15,13 @@ crate::refusals! {
         /// The amount does not fit into a budget.
         #[error("{asked} {unit} do not fit into the budget of {of}: {used} of {limit} are used")]
         Exhausted {
-            /// Whose budget it is.
+            /// The owner of the budget.
             of: Payer,
             /// The unit.
             unit: Unit,
             /// The limit.
             limit: u64,
-            /// What is used.
+            /// The used amount.
             used: u64,
             /// The requested amount.
             asked: u64,

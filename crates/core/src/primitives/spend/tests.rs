@@ -31,7 +31,7 @@ scenarios! {
         (0, "ada", "task.create g id=\"part\" parent=\"top\"", "task.created part g ready"),
         (0, "ada", "task.create g id=\"other\"", "task.created other g ready"),
         (0, "ada", "task.claim", "task.claimed top by ada token=4"),
-        // What was spent is recorded, even if it exceeds the budget.
+        // Spending is recorded, even if it exceeds the budget.
         (0, "ada", "spend.record task=\"part\" tokens=130",
             "spend.recorded #1 by ada part<top: 130/0/1; \
              spend.exhausted task `top` 130/100 tokens"),

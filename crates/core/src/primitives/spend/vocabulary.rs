@@ -17,7 +17,7 @@ pub enum Command {
     Record(Spent),
     /// `spend.limit`: sets or removes a budget.
     Limit {
-        /// Whose budget it is: `{"task": "t-7"}`, `{"agent": "ada"}` or `"workspace"`. If
+        /// The owner of the budget: `{"task": "t-7"}`, `{"agent": "ada"}` or `"workspace"`. If
         /// omitted, the workspace.
         #[serde(default)]
         of: Payer,
@@ -31,7 +31,7 @@ pub enum Command {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Signal {}
 
-/// What the acting agent has spent.
+/// The spending of the acting agent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "RecordSpending"))]
 #[serde(deny_unknown_fields)]
@@ -136,7 +136,7 @@ pub struct Record {
     pub revision: Revision,
 }
 
-/// What was spent by a task with its subtasks, an agent or the workspace, and its budget.
+/// The spending of a task with its subtasks, of an agent or of the workspace, and its budget.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "SpendAccount"))]
 pub struct Account {
@@ -147,7 +147,7 @@ pub struct Account {
     /// The budget. Absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Budget>,
-    /// What is left of the budget. Absent if there is none.
+    /// The remaining budget. Absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left: Option<Budget>,
     /// Whether a limit of the budget is reached.
@@ -184,7 +184,7 @@ pub struct Recorded {
 pub enum Reply {
     /// A total, and the budgets that apply to it.
     Spend(Total),
-    /// What was recorded.
+    /// The recorded amounts.
     Recorded(Recorded),
     /// A page of records, latest first.
     Records {
@@ -226,7 +226,7 @@ pub enum Event {
     },
     /// A budget was set or removed.
     Limited {
-        /// Whose budget it is.
+        /// The owner of the budget.
         of: Payer,
         /// The limits; none if it was removed.
         budget: Budget,

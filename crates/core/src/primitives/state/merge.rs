@@ -369,7 +369,8 @@ fn sum(left: &Number, right: &Number) -> Option<Number> {
     Number::from_f64(left.as_f64()? + right.as_f64()?)
 }
 
-/// What was added to a number; none if one of them is no number, or if it is out of range.
+/// The difference of two numbers; none if one of them is no number, or if the result is out of
+/// range.
 pub(crate) fn difference(value: &Json, base: Option<&Json>) -> Option<Json> {
     let number = given_number(value).ok()?;
     let Some(base) = base else { return Some(value.clone()) };

@@ -79,7 +79,7 @@ crate::refusals! {
             namespace: NamespaceName,
             /// Which key.
             key: Key,
-            /// What the caller expected; 0 means absent.
+            /// The expected revision; 0 means absent.
             expected: Revision,
             /// The entry that is there.
             entry: Option<Box<Entry>>,
@@ -155,7 +155,7 @@ crate::refusals! {
             key: Key,
             /// JSON Pointer to the invalid part.
             path: String,
-            /// What is wrong with it.
+            /// The reason.
             reason: String,
         } => {
             code: "state.schema_violation",
@@ -327,7 +327,7 @@ impl Rejection {
     }
 }
 
-/// What there is instead of what was expected.
+/// Describes the actual value and the expected one.
 fn found(what: &str, there: Option<u64>, expected: u64) -> String {
     match there {
         Some(there) => format!("is {what} {there}, not {expected}"),

@@ -81,7 +81,7 @@ pub struct Facts {
     pub retired: RetiredVersions,
 }
 
-/// What an event about an entry replaced.
+/// The entry that an event replaced.
 pub struct Before {
     /// The previous entry.
     entry: Option<storage::Entry>,

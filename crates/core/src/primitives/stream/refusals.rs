@@ -56,7 +56,7 @@ crate::refusals! {
         OffsetGone {
             /// The stream.
             stream: StreamName,
-            /// What was requested.
+            /// The requested offset.
             from: u64,
             /// The first offset that is kept.
             first: u64,

@@ -20,7 +20,7 @@ use crate::waiting::wait_queue::{self, WaitQueues};
 /// A call that waits for more of a stream.
 pub type Waiter = wait_queue::Waiter<StreamName>;
 
-/// What a waiting call waits for.
+/// The frames that a waiting call waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Want {
     /// The offset to read from.
@@ -306,7 +306,7 @@ impl Table {
         Undo::Sent { stream: stream.clone(), added: frames.len(), dropped, updated_at }
     }
 
-    /// What a waiting call waits for.
+    /// The frames that a waiting call waits for.
     pub fn want(&self, waiter: &Waiter) -> Want {
         self.wants[&waiter.wait.id]
     }

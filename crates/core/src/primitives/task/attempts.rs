@@ -1,4 +1,4 @@
-//! What happens after a failed attempt, and when a task is retried.
+//! The rules for failed attempts and for retries of a task.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +24,7 @@ pub enum Cause {
     HandoffLoop,
 }
 
-/// What happens to a task after a failed attempt.
+/// The state of a task after a failed attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -45,8 +45,8 @@ pub enum Outcome {
     },
 }
 
-/// What happens to a task after a failed attempt. A retry is delayed if `now` is given; after the
-/// loss of a worker it is not, because the expiry took long enough.
+/// The state of a task after a failed attempt. A retry is delayed if `now` is given; after the loss
+/// of a worker it is not, because the expiry took long enough.
 pub fn outcome(record: &Record, retryable: bool, now: Option<Timestamp>) -> Outcome {
     let failures = record.retries + 1;
     #[cfg(feature = "planted")]

@@ -15,7 +15,7 @@ use crate::limits;
 use crate::names::TaskType;
 use crate::time::Timestamp;
 
-/// What a task that is pending and not ready waits for.
+/// The condition that a pending task waits for before it is ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// Its start time.
@@ -39,7 +39,7 @@ struct Counted {
     past: Past,
 }
 
-/// What cannot be recomputed from the current tasks.
+/// The counts that cannot be recomputed from the current tasks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Past {
     times: [Histogram; 3],
@@ -49,7 +49,7 @@ pub struct Past {
     failures: BTreeMap<String, u64>,
 }
 
-/// What one event added, for undo.
+/// The counts that one event added, for undo.
 pub struct Added {
     task_type: TaskType,
     time: Option<Time>,

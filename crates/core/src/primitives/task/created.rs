@@ -41,7 +41,7 @@ pub struct Created {
     /// The task it is a part of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<TaskId>,
-    /// What it may cost, with all its subtasks.
+    /// The budget of the task with all its subtasks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Budget>,
     /// Whether its result must be accepted before it is completed.
@@ -65,7 +65,7 @@ pub struct Created {
     /// The delay before a retry; the default if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backoff: Option<Backoff>,
-    /// What happens after the last attempt; it fails if not given.
+    /// The action after the last attempt; by default the task fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_exhausted: Option<OnExhausted>,
     /// The version of the schema of `definition`.

@@ -112,8 +112,7 @@ impl Rules for Table {
     fn let_go(space: &Space, agent: &AgentId, stamp: &Stamp) -> Vec<Event> {
         let table = &space.task;
         let held = table.held_by(agent).map(|record| {
-            // What is offered to another is not lost with its giver: the hand-off continues without
-            // it.
+            // An offered task is not lost with its giver: the hand-off continues without it.
             match record.lease.as_ref().and_then(|lease| lease.handoff.clone()) {
                 Some(handoff) => Event::Abandoned { task: record.id.clone(), handoff },
                 None => lost(record, Cause::AgentGone, "agent_gone"),

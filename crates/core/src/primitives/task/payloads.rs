@@ -60,7 +60,7 @@ pub struct Create {
     /// The delay before a retry. If omitted, the defaults of `Backoff`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backoff: Option<Backoff>,
-    /// What happens after the last attempt.
+    /// The action after the last attempt.
     #[cfg_attr(feature = "schema", schemars(extend("default" = "fail")))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_exhausted: Option<OnExhausted>,

@@ -54,7 +54,7 @@ pub enum Reassignment {
         handoff: HandoffId,
         /// The receiving agent.
         to: AgentId,
-        /// What happens if it is not claimed.
+        /// The action if the task is not claimed.
         returns: Returns,
     },
     /// It is handed around in a loop: it waits for review.

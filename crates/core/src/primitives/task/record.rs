@@ -69,7 +69,7 @@ pub struct Record {
     /// Fields that most tasks do not have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub terms: Option<Box<Terms>>,
-    /// What happened to it so far.
+    /// The course of the task so far.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(rename = "course")]
     pub execution: Option<Box<Execution>>,
@@ -78,7 +78,7 @@ pub struct Record {
 /// Few tasks that wait have one: a copy of an empty one would cost more than the rest of the task.
 static NO_EXECUTION: LazyLock<Execution> = LazyLock::new(Execution::default);
 
-/// What happens to a task whose receiver does not claim it.
+/// The action on a task whose receiver does not claim it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Returns {
@@ -91,7 +91,7 @@ pub struct Returns {
     pub within_ms: u64,
 }
 
-/// What happened to a task so far.
+/// The course of a task so far.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Execution {
@@ -360,7 +360,7 @@ impl Record {
         QueuePosition { rank_ms, number: self.number }
     }
 
-    /// What happens if the receiver of a hand-off does not claim it.
+    /// The action if the receiver of a hand-off does not claim the task.
     pub fn returns(&self) -> Option<&Returns> {
         self.terms.as_ref()?.returns.as_ref()
     }
@@ -431,7 +431,7 @@ impl Record {
         self.terms.as_ref().and_then(|terms| terms.backoff).unwrap_or_default()
     }
 
-    /// What happens after the last attempt: as requested, unless that has happened already.
+    /// The action after the last attempt: as requested, unless it has already been taken.
     pub fn on_exhausted(&self) -> OnExhausted {
         match &self.terms {
             Some(terms) if !terms.escalated => terms.on_exhausted.clone(),

@@ -1,4 +1,4 @@
-//! What is below a task whose holder was lost.
+//! The subtasks of a task whose holder was lost.
 
 use std::collections::BTreeSet;
 

@@ -267,7 +267,7 @@ impl Table {
         if is_finished { &mut self.finished_bytes } else { &mut self.unfinished_bytes }
     }
 
-    /// Finds out whether claims wait for a task in vain.
+    /// Determines whether claims wait for a task that can never be granted to them.
     fn settle_claims(&mut self, task: &TaskId) {
         if self.claims.is_empty() && self.in_vain.is_empty() {
             return;
@@ -383,7 +383,7 @@ impl Table {
         }
     }
 
-    /// What a task that is pending and not ready waits for.
+    /// The condition that a pending task waits for before it is ready.
     fn stage_of(&self, record: &Record) -> Option<Stage> {
         if record.status != Status::Pending || record.ready {
             return None;

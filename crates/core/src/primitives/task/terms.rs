@@ -53,7 +53,7 @@ pub struct Terms {
     /// The delay before a retry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backoff: Option<Backoff>,
-    /// What happens after the last attempt.
+    /// The action after the last attempt.
     pub on_exhausted: OnExhausted,
     /// Whether its result must be accepted before it is completed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -79,7 +79,7 @@ pub struct Terms {
     /// The hand-off that last handed it to an agent that was not asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub handed_by: Option<HandoffId>,
-    /// What happens if the receiver of a hand-off does not claim it.
+    /// The action if the receiver of a hand-off does not claim the task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub returns: Option<Returns>,
 }
@@ -88,8 +88,8 @@ pub struct Terms {
 pub(super) static NO_TERMS: LazyLock<Terms> = LazyLock::new(Terms::default);
 
 impl Terms {
-    /// The terms of a new task: what its creation says that most do not. Those that are fields of
-    /// the record are left out, and the budget, which is kept with what was spent.
+    /// The terms of a new task: what its creation says that most do not. Fields of the record are
+    /// left out, and so is the budget, which is kept with the spending.
     pub(super) fn of(created: &Created) -> Self {
         let Created {
             task: _,

@@ -116,7 +116,7 @@ impl Default for Backoff {
     }
 }
 
-/// What happens to a task after its last attempt has failed.
+/// The action on a task after its last attempt has failed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -230,7 +230,7 @@ pub struct Task {
     pub max_retries: u64,
     /// The delay before a retry.
     pub backoff: Backoff,
-    /// What happens after the last attempt.
+    /// The action after the last attempt.
     pub on_exhausted: OnExhausted,
     /// Whether its result must be accepted before it is completed. Absent if `false`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -310,7 +310,7 @@ pub enum Event {
         handoff: HandoffId,
         /// The receiving agent.
         to: AgentId,
-        /// What happens if it is not claimed.
+        /// The action if the task is not claimed.
         returns: Returns,
     },
     /// It was completed.
@@ -341,9 +341,9 @@ pub enum Event {
         task: TaskId,
         /// The error.
         error: Json,
-        /// Who reported it.
+        /// The reporter.
         cause: Cause,
-        /// What happens to the task.
+        /// The new state of the task.
         outcome: Outcome,
     },
     /// It was cancelled.

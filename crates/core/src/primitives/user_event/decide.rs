@@ -1,4 +1,4 @@
-//! The one rule of user events.
+//! The only rule of user events.
 
 use super::refusals::Rejection;
 use super::table::Table;

@@ -1,4 +1,4 @@
-//! What a call waits for.
+//! The condition that a call waits for.
 
 use std::collections::BTreeSet;
 
@@ -57,7 +57,7 @@ impl Goal {
         }
     }
 
-    /// Whether the call can be answered. What is no longer known has ended.
+    /// Whether the call can be answered. A task or hand-off that is no longer known has ended.
     pub fn is_reached(&self, present: Present) -> bool {
         match (self, present) {
             #[cfg(feature = "planted")]

@@ -89,7 +89,8 @@ impl Next {
         self.kinds.as_ref().is_none_or(|kinds| kinds.contains(&kind))
     }
 
-    /// A call that waits in one queue only cannot be told from one of the operation for that kind.
+    /// A call that waits in one queue only cannot be distinguished from a call of the operation for
+    /// that kind.
     fn check_kinds(&self) -> Result<(), OutOfRange> {
         let given = self.kinds.as_ref().map(|kinds| kinds.len() as u64);
         within("kinds", given, 3, (2, 3)).map(drop)

@@ -18,7 +18,7 @@ use crate::waiting::wait_queue::{self, WaitQueues};
 pub struct Waiter {
     /// The agent, and the timeout.
     pub wait: Wait,
-    /// What it waits for.
+    /// The status to wait for.
     pub goal: Goal,
     /// Whether that is reached, and the call is not answered yet.
     #[serde(default)]

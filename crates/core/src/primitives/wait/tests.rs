@@ -37,7 +37,7 @@ scenarios! {
              call 3: a in_progress by bob token=5 until 300001 attempts=2 retries=0"),
     ]
 
-    // What never comes is not waited for any longer than the task lasts.
+    // A wait for a status that is never reached ends with the task.
     any_end_ends_the_wait => [
         (0, "ann", r#"task.create w id="a""#,      "task.created a w ready"),
         (0, "ann", r#"task.wait a statuses=["waiting_review"] wait_ms=100"#,

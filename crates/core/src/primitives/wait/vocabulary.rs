@@ -88,7 +88,7 @@ pub enum Event {
         waiter: AgentId,
         /// When the wait times out.
         until: Timestamp,
-        /// What it waits for.
+        /// The status to wait for.
         goal: Goal,
     },
     /// A waiting call is answered.
@@ -97,7 +97,7 @@ pub enum Event {
         wait: WaitId,
         /// The agent that waits.
         waiter: AgentId,
-        /// What it waited for.
+        /// The status that it waited for.
         goal: Goal,
     },
     /// A call stopped waiting without a result.
@@ -106,7 +106,7 @@ pub enum Event {
         wait: WaitId,
         /// The agent that waited.
         waiter: AgentId,
-        /// What it waited for.
+        /// The status that it waited for.
         goal: Goal,
         /// The reason.
         left: Left,

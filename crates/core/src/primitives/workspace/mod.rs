@@ -15,7 +15,7 @@
 //!
 //! 1. At least one revision of history is kept, for at least a millisecond.
 //! 2. An origin never changes.
-//! 3. What is included of other copies only grows.
+//! 3. The revisions of other copies that are included only grow.
 //!
 //! Deliberately absent: answers about the past and about other workspaces, which the engine gives
 //! in the types defined here; and retention itself. The engine removes older history, whole runs of

@@ -28,7 +28,7 @@ pub struct Facts {
     pub began: Option<Revision>,
     /// Its start, if it was forked or imported.
     pub founding: Option<Founding>,
-    /// What it includes of other copies, by id.
+    /// The revisions of other copies that it includes, by id.
     pub seen: Vec<Seen>,
 }
 
@@ -90,7 +90,7 @@ impl Table {
         self.origin.as_ref()
     }
 
-    /// What it includes of other copies, by id.
+    /// The revisions of other copies that it includes, by id.
     pub fn seen(&self) -> &[Seen] {
         &self.seen
     }

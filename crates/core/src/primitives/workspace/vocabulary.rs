@@ -169,7 +169,7 @@ pub enum Reply {
     Differences(Differences),
     /// The changes of a copy that another copy does not include yet.
     Changes(Box<CopyChanges>),
-    /// What a synchronization did.
+    /// The report of a synchronization.
     Synced(SyncReport),
     /// Search results.
     Found(Results),
@@ -241,9 +241,9 @@ pub struct Synced {
     pub copy: CopyId,
     /// Its revision up to which its changes are included.
     pub up_to: Revision,
-    /// What is included of every other copy.
+    /// The revision of every other copy that is included.
     pub seen: Vec<Seen>,
-    /// What was taken from the other copy, and the writes that had made it.
+    /// The values that were taken from the other copy, and the writes that had made them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub taken: Vec<TakenChange>,
 }

@@ -52,7 +52,7 @@ fn set(
     (commit(space, request, by, now), false)
 }
 
-/// What is due happens.
+/// Executes the actions that are due.
 fn expire(space: &mut Space, now: Timestamp) {
     for signal in space.due(now) {
         space.signal(vec![signal], now).unwrap();

@@ -36,7 +36,7 @@ fn there_are_as_many_entries_as_may_be() {
         ),
         (0, "ada", "state.delete shared/b", "state.deleted shared/b v1"),
         (0, "ada", "state.set shared/b 1", "state.set shared/b v2 = 1"),
-        // What is no entry needs no place among them.
+        // An event without an entry needs no place among them.
         (0, "ada", "lock.acquire door", "lock.acquired door by ada token=7"),
     ]);
 }

@@ -9,7 +9,7 @@ use crate::schema::Schema;
 use crate::state;
 use crate::task::Record;
 
-/// What the keys of a hand-off are.
+/// The number and the size of the keys of a hand-off.
 #[derive(Default)]
 struct Keys {
     /// Entries that are looked at.
@@ -49,7 +49,7 @@ impl Space {
         keys.examined + hashed + checked + self.rule.units(keys.bytes + state + task)
     }
 
-    /// What the receiver or an approver answers.
+    /// The units of an answer by the receiver or an approver.
     fn units_of_known(&self, handoff: &HandoffId, units_max: usize) -> usize {
         let Some(handoff) = self.handoff.get(handoff) else { return 0 };
         let keys = self.keys(&handoff.keys, units_max);

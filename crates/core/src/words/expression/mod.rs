@@ -75,7 +75,7 @@ struct Compiled {
 pub struct ExpressionError {
     /// Where in the text, in bytes from 0.
     pub offset: usize,
-    /// What is wrong there.
+    /// The reason.
     pub reason: String,
 }
 

@@ -1,4 +1,4 @@
-//! What kind of value a JSON text is.
+//! The kinds of values of a JSON text.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What one rule requires.
+//! The check of a rule.
 //!
 //! | check | passes if |
 //! |---|---|
@@ -18,7 +18,7 @@ use crate::expression::{Expression, ExpressionError};
 use crate::limits;
 use crate::schema::Schema;
 
-/// What a rule requires. Exactly one field must be given.
+/// The check of a rule, as it is given. Exactly one field must be given.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(
     feature = "schema",
@@ -51,7 +51,7 @@ pub struct CheckSpec {
     pub hops_max: Option<u64>,
 }
 
-/// What a rule requires, compiled. It is stored as its source.
+/// The check of a rule, compiled. It is stored as its source.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -106,7 +106,7 @@ fn counted(given: &[&str]) -> String {
 /// Why a check rejects a proposal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Objection {
-    /// What is wrong.
+    /// The violation, in words.
     pub detail: String,
     /// Whether the check could not be evaluated.
     pub broken: bool,
@@ -208,7 +208,7 @@ impl Check {
                 let effort = case.effort.schemas();
                 schema.check_effort(state, effort).map_err(|reason| broken(&reason))?;
                 schema.check_tree(state, effort).map_err(|found| {
-                    // What came to no end has found nothing.
+                    // A check that was stopped by its limit has found nothing.
                     let is_broken = effort.is_exhausted();
                     if is_broken { broken(&found.reason) } else { objection(found.to_string()) }
                 })

@@ -51,7 +51,7 @@ pub struct Proposal<'a> {
     pub task: Option<&'a Json>,
     /// The task type.
     pub task_type: Option<&'a TaskType>,
-    /// What is handed over, by name; entries of shared state by `namespace/key`.
+    /// The state to hand over, by name; entries of shared state by `namespace/key`.
     pub state: &'a BTreeMap<String, Json>,
     /// The receiver, if it is known.
     pub receiver: Option<Receiver<'a>>,
@@ -61,7 +61,7 @@ pub struct Proposal<'a> {
     pub reason: Option<&'a str>,
 }
 
-/// What rules can see of the receiver.
+/// The facts about the receiver that rules can use.
 #[derive(Clone, Copy, Debug)]
 pub struct Receiver<'a> {
     /// Whether it has a session.
@@ -76,7 +76,7 @@ pub struct Receiver<'a> {
 pub struct Finding {
     /// The rule.
     pub rule: RuleName,
-    /// What violates it.
+    /// The violation, in words.
     pub detail: String,
     /// Whether the rule could not be evaluated. It then counts as an error, whatever its severity.
     /// Absent if `false`.

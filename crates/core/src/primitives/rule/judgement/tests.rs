@@ -1,4 +1,4 @@
-//! What each check accepts, and its findings.
+//! The values that each check accepts, and its findings.
 
 use std::collections::{BTreeMap, BTreeSet};
 
