@@ -9,7 +9,7 @@ const PROTOCOL: &str = "a2a-protocol.org";
 /// The domain of errors that Baton defines; see `docs/errors.md`.
 const BATON: &str = "baton";
 
-/// What went wrong, as the protocol distinguishes it.
+/// The kind of error, in the terms of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
     /// The body is not JSON.
@@ -69,9 +69,9 @@ impl ErrorKind {
 /// An error of the protocol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// What went wrong.
+    /// The kind of error.
     pub kind: ErrorKind,
-    /// What happened and what to do next, in words.
+    /// The error and the next step, in words.
     pub message: String,
     /// The code of the refusal, if Baton refused it; see `docs/errors.md`.
     pub code: Option<String>,

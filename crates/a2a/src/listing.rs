@@ -47,7 +47,7 @@ impl Ord for Listed {
     }
 }
 
-/// What is listed.
+/// The tasks to list.
 struct Filter {
     context: String,
     state: Option<&'static str>,
@@ -117,7 +117,7 @@ impl Service {
 
     /// The tasks of a page, how many match in all, and whether it is the last page.
     async fn page(&self, filter: &Filter, size: usize) -> Result<(Vec<Listed>, u64, bool), Error> {
-        // The one on top is the first to leave: the oldest.
+        // The top of the heap is the first to leave: the oldest.
         let mut newest = BinaryHeap::new();
         let (mut total, mut is_last) = (0, true);
         let mut take = |task: Task| {

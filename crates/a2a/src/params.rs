@@ -1,4 +1,4 @@
-//! What a request says: version, extensions, method and parameters.
+//! The parts of a request: version, extensions, method and parameters.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -161,7 +161,7 @@ pub(crate) struct PushConfig {
     pub(crate) authentication: Option<Authentication>,
 }
 
-/// What the receiver of push notifications wants to see in `Authorization`.
+/// The credentials that the receiver of push notifications requires in `Authorization`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Authentication {

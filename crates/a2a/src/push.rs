@@ -1,8 +1,8 @@
 //! Push notifications: a webhook of a reaction to the events of one task.
 //!
 //! The reaction is called `a2a.{task}.{config}`. The server recognises it by that name, and posts
-//! an update of the protocol instead of the event. What authorises the call at its receiver is the
-//! secret of the webhook, which is in no answer.
+//! an update of the protocol instead of the event. The credentials of the call are stored as the
+//! secret of the webhook, which no answer contains.
 
 use baton_core::TaskId;
 use baton_core::reaction::{Add, Condition, On, Reaction, Secret, WebhookSpec};
@@ -24,7 +24,7 @@ pub const PUSH_PREFIX: &str = "a2a.";
 const UNSEEN: [&str; 5] =
     ["task.renewed", "task.ready", "task.offered", "task.abandoned", "task.taken_back"];
 
-/// What authorises a call at its receiver.
+/// The credentials of a call at its receiver.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Credentials {
     #[serde(default, skip_serializing_if = "String::is_empty")]

@@ -6,16 +6,16 @@ use serde_json::{Map, Value};
 use crate::error::{Error, ErrorKind};
 use crate::method::Method;
 
-/// What a path is about, below the address of an agent.
+/// The resource and operation of a path, below the address of an agent.
 #[derive(Debug, PartialEq)]
 pub struct Route {
     /// The tenant that the path names.
     pub tenant: Option<String>,
-    /// What is wanted.
+    /// The requested operation.
     pub wanted: Wanted,
 }
 
-/// What is wanted at a path.
+/// The operation that a path requests.
 #[derive(Debug, PartialEq)]
 pub enum Wanted {
     /// A call of JSON-RPC, which names its method in the body.
@@ -94,7 +94,7 @@ fn wanted(http_method: &str, segments: &[&str]) -> Option<Wanted> {
     Some(Wanted::Operation(method, params))
 }
 
-/// The parameters of path, query and body together. What is named twice must agree.
+/// The parameters of path, query and body together. Values that are given twice must agree.
 pub fn params(
     path: Map<String, Value>,
     query: &str,

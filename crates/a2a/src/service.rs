@@ -15,7 +15,7 @@ use crate::method::Method;
 use crate::params::{OneTask, PushConfig, SendMessage, history_length, read};
 use crate::task::{has_ended, state_of, task_json};
 
-/// Who a message is for.
+/// The addressee of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Addressee {
     /// Any agent of the workspace that claims its task.
@@ -24,7 +24,7 @@ pub enum Addressee {
     Agent(AgentId),
 }
 
-/// What a request says besides its parameters.
+/// The parts of a request besides its parameters.
 #[derive(Clone, Debug, Default)]
 pub struct Context {
     /// The extensions that it activates.
@@ -49,7 +49,7 @@ pub enum Outcome {
 pub struct Service {
     /// The workspace, with the carrier of the caller.
     pub workspace: Workspace,
-    /// Who messages are for.
+    /// The addressee of messages.
     pub addressee: Addressee,
     /// The server.
     pub site: Site,
@@ -143,7 +143,7 @@ impl Service {
         let length = history_length(request.configuration.history_length)?;
         let task = self.send(&request, context).await?;
         let state = state_of(&task);
-        // An answer to a question waits for what comes of it.
+        // An answer to a question waits for the next change of the task.
         let is_answer = !request.message.task_id.is_empty() && !has_ended(state);
         let is_over = has_ended(state) || (!is_answer && state == "TASK_STATE_INPUT_REQUIRED");
         if request.configuration.return_immediately || is_over {

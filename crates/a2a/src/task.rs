@@ -65,7 +65,7 @@ pub(crate) fn state_of(task: &Task) -> &'static str {
     }
 }
 
-/// What is said about the state: a question, the last note, an error or a reason.
+/// The remark about the state: a question, the last note, an error or a reason.
 fn remark(task: &Task) -> Option<Value> {
     let error = || task.error.as_ref().map(baton_core::Json::to_value);
     let reason = || task.reason.clone().map(Value::from);

@@ -232,7 +232,7 @@ fn first_paragraph(said: &str) -> String {
     before_usage.filter(is_kept).collect::<Vec<_>>().join(" ")
 }
 
-/// What clap suggests: `did you mean …?`, or how to pass a value that looks like an option.
+/// The suggestion by clap: `did you mean …?`, or how to pass a value that looks like an option.
 fn tip_in(said: &str) -> String {
     let tips: Vec<&str> =
         said.lines().filter_map(|line| line.trim().strip_prefix("tip: ")).collect();

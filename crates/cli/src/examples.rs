@@ -21,7 +21,7 @@ fn words(line: &str) -> Option<Vec<String>> {
     let mut words = shlex::split(&line)?;
     let end = words.iter().position(|word| ENDS.contains(&&**word));
     words.truncate(end.unwrap_or(words.len()));
-    // An ellipsis stands for anything, and a variable for a number.
+    // An ellipsis represents anything, and a variable a number.
     words.retain(|word| word != "…");
     let is_variable = |word: &&mut String| word.starts_with('$');
     words.iter_mut().filter(is_variable).for_each(|word| *word = "7".to_owned());

@@ -30,10 +30,10 @@ const EXIT_INTERRUPTED: u8 = 130;
 /// Longer values are truncated, so that the reason fits on a line.
 const FACT_CHARACTERS_MAX: usize = 160;
 
-/// What to do after a usage error, unless the command is known.
+/// The advice after a usage error, unless the command is known.
 const SEE_HELP: &str = "see `baton help`, or use `--help` after the command";
 
-/// What to do without the token of a task.
+/// The advice if the token of a task is missing.
 const CLAIM_FIRST: &str = "claim it first: eval \"$(baton task claim --env)\", or give --token";
 
 /// Why a command ended early.

@@ -39,7 +39,7 @@ pub(crate) struct HandlerArguments {
     program: Vec<OsString>,
 }
 
-/// What a worker or a service needs to start.
+/// The inputs of a worker or a service.
 pub(crate) struct Start {
     pub(crate) workspace: Workspace,
     pub(crate) concurrency: usize,
@@ -118,11 +118,11 @@ pub(crate) struct HandlerProgram {
     program: Vec<OsString>,
     environment: Vec<(&'static str, String)>,
     is_quiet: bool,
-    /// What programs are running for.
+    /// The tasks and messages that programs are running for.
     in_progress: watch::Sender<Vec<Item>>,
 }
 
-/// What a program runs for.
+/// The task or message that a program runs for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Item {
     Task { id: TaskId, token: Token, lease_ms: u64 },

@@ -71,7 +71,7 @@ fn parsed(argument: Arg, named: Named, own: Arc<Names>, given: Arc<Mutex<Names>>
     }))
 }
 
-/// Those short ids that are to be taken as they are. Refused if one could mean two objects.
+/// The short ids that are to be used literally. Refused if one could mean two objects.
 pub(crate) async fn ambiguous(context: &Context, given: Names) -> Result<Names, Failure> {
     let asked = |named| matches!(named, Named::Task | Named::Join);
     let given: Names = given.into_iter().filter(|(named, _)| asked(*named)).collect();

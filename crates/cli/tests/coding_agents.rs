@@ -1,4 +1,4 @@
-//! What people with several coding agents use: reservations, the hook, the brief, instructions.
+//! Tests for people with several coding agents: reservations, the hook, the brief, instructions.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

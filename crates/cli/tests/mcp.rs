@@ -384,7 +384,7 @@ async fn several_tasks_are_created_together_and_listed() {
     assert_eq!(ids, ["one", "two"]);
 }
 
-/// What agents wrote is escaped in the text of every answer, whichever field it is in.
+/// Text written by agents is escaped in the text of every answer, whichever field it is in.
 #[tokio::test]
 async fn markup_stays_text_in_every_field() {
     let server = Server::start();

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::process::{Running, Server};
 
-/// What every request says about its client.
+/// The client metadata that every request contains.
 fn meta(revision: &str) -> String {
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": revision,

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! A stopped worker does not know it: when it continues, its lease has expired, another worker has
-//! the task, and every write with the old token is rejected. A killed worker is replaced. Whatever
-//! happens to the server, tokens keep growing and every task is completed once.
+//! the task, and every write with the old token is rejected. A killed worker is replaced. However
+//! often the server is killed, tokens keep growing and every task is completed once.
 //!
 //! Leases are short only where a test is about their expiry, and then the test waits for it without
 //! a time limit.

@@ -83,7 +83,7 @@ pub type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send +
 
 /// Carries commands, queries, watches and bytes. All handles share one, behind an `Arc`.
 ///
-/// 1. What an answer reports is durable.
+/// 1. The content of an answer is durable.
 /// 2. If a call fails, nothing was done, unless the error [`is_unknown`](Error::is_unknown).
 /// 3. If a future is dropped, its command may have been executed or not. A query has no effect.
 /// 4. Uploads and downloads hold one piece in memory, whatever their size.

@@ -17,7 +17,7 @@ baton_core::refusals! {
         BadUrl {
             /// The given value.
             url: String,
-            /// What is wrong with it.
+            /// The reason.
             reason: String,
         } => {
             code: "client.bad_url",
@@ -41,7 +41,7 @@ baton_core::refusals! {
         Unreachable {
             /// The address of the server.
             url: String,
-            /// What happened at the last attempt.
+            /// The error of the last attempt.
             reason: String,
         } => {
             code: "client.unreachable",
@@ -54,7 +54,7 @@ baton_core::refusals! {
         /// executed.
         #[error("the outcome of the command is unknown: {reason}")]
         Unknown {
-            /// What happened instead of an answer.
+            /// The error, in words.
             reason: String,
         } => {
             code: "client.unknown_outcome",
@@ -82,7 +82,7 @@ baton_core::refusals! {
         /// The server's response was not understood. Nothing was changed.
         #[error("the server's response was not understood: {what}")]
         Protocol {
-            /// What does not match.
+            /// The mismatch.
             what: String,
         } => {
             code: "client.protocol",
@@ -103,7 +103,7 @@ baton_core::refusals! {
         /// Too many calls are waiting in the client. Nothing was done.
         #[error("too many {what} are waiting in the client (limit {max})")]
         Crowded {
-            /// What there is too much of.
+            /// The name of the limited quantity.
             what: &'static str,
             /// How much there may be.
             max: usize,
@@ -136,7 +136,7 @@ impl Error {
         Self::Protocol { what: format!("it is a reply to something else: {reply:?}") }
     }
 
-    /// What happened, as a sentence.
+    /// A description of the error, as a sentence.
     pub fn detail(&self) -> String {
         self.to_string()
     }

@@ -1,8 +1,8 @@
 //! Renewal of what has a time to live: a lock, a permit, a lease, a session.
 //!
-//! What an agent holds is lost when the session of the agent ends, and every renewal is a sign of
-//! life of that session. So it is renewed in a third of its own time to live or of that of the
-//! session, whichever is shorter.
+//! Everything that an agent holds is lost when the session of the agent ends, and every renewal is
+//! a sign of life of that session. So it is renewed in a third of its own time to live or of that
+//! of the session, whichever is shorter.
 
 use std::time::Duration;
 

@@ -47,7 +47,7 @@ pub struct Service {
     ttl_ms: u64,
 }
 
-/// What a service did.
+/// The counts of a service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Served {
     /// Requests that were answered, and messages that were acknowledged.

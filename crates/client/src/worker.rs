@@ -87,7 +87,7 @@ impl Others {
     }
 }
 
-/// What a worker did.
+/// The counts of a worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Worked {
     /// Tasks that were completed.

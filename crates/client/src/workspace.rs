@@ -64,7 +64,7 @@ handles! {
     reactions -> Reactions;
     /// The tasks of a workspace.
     tasks -> Tasks;
-    /// What a workspace spends, and its budgets.
+    /// The spending of a workspace, and its budgets.
     spending -> Spending;
     /// The joins of a workspace.
     joins -> Joins;
@@ -282,7 +282,7 @@ impl Workspace {
     }
 }
 
-/// What a reply contains. A peer may send anything, so a reply of another kind is an error.
+/// The content of a reply. A peer may send anything, so a reply of another kind is an error.
 pub(crate) fn of<T: FromReply>(answer: Answer) -> Result<T, Error> {
     T::from_reply(answer.reply).map_err(|reply| Error::unexpected(&reply))
 }

@@ -1,4 +1,4 @@
-//! What is sent to a server, and how its answers are interpreted.
+//! The messages that are sent to a server, and the interpretation of its answers.
 
 use baton_client::core::state::{Command, Get, Query, Set};
 use baton_client::core::{Json, Key, Kind, NamespaceName, Precondition, Reply, Revision};

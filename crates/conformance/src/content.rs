@@ -13,7 +13,7 @@ pub(crate) const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADU
 pub(crate) const WAV: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA=";
 
 const TEXT: &str = "test://static-text";
-/// What the suite subscribes to. It never changes.
+/// The resource that the suite subscribes to. It never changes.
 const WATCHED: &str = "test://watched-resource";
 const BINARY: &str = "test://static-binary";
 

@@ -77,7 +77,7 @@ impl Fixtures {
             "test_trigger_tool_change" | "test_trigger_prompt_change" => {
                 let is_tool = name == "test_trigger_tool_change";
                 let change = if is_tool { Change::Tools } else { Change::Prompts };
-                // Nobody may listen.
+                // There may be no listener.
                 drop(self.changes.send(change));
                 input::result("done".to_owned())
             }

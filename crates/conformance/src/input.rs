@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 /// Seals the state that a client returns. The suite changes it, and must be refused.
 const KEY: &[u8] = b"the key of a server that only tests";
 
-/// What a fixture asks in one round.
+/// The questions of a fixture in one round.
 struct Round {
     questions: &'static [&'static str],
     has_state: bool,
@@ -107,7 +107,7 @@ fn open(sealed: &str) -> Option<&str> {
     hmac::verify(&key, state.as_bytes(), &tag).ok().map(|()| state)
 }
 
-/// What comes of a call: further questions, or the responses to all.
+/// The outcome of a call: further questions, or the responses to all.
 pub(crate) enum Outcome {
     Ask(InputRequiredResult),
     Answered(String),
@@ -135,7 +135,7 @@ pub(crate) fn outcome(
         let round: Option<&Round> = rounds.get(step);
         let names = round.map_or(&[][..], |round| round.questions).iter();
         let all = names.map(|name| ((*name).to_owned(), question(name)));
-        // What the client cannot be asked is left out by the fixture that tests this.
+        // The fixture that tests this omits questions that the client does not support.
         all.filter(|(_, request)| {
             !fixture.ends_with("capabilities") || can_ask(request, capabilities)
         })

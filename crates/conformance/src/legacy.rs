@@ -1,5 +1,5 @@
-//! What revision 2025-11-25 has and the newest has not: log messages without being asked for, and
-//! requests to the client while a call waits.
+//! The features of revision 2025-11-25 that the newest revision lacks: log messages without a
+//! request, and requests to the client while a call waits.
 #![expect(deprecated, reason = "the suite tests what the newest revision has deprecated")]
 
 use rmcp::model::{
@@ -70,7 +70,7 @@ pub(crate) async fn elicit(
     }
 }
 
-/// The form of a tool that asks a person; none if it asks nobody.
+/// The form of a tool that asks a person; none if it asks no person.
 pub(crate) fn form(tool: &str) -> Option<Value> {
     let properties = match tool {
         "test_elicitation" => json!({

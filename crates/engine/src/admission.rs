@@ -1,4 +1,4 @@
-//! What happens to a request or a query when it is submitted.
+//! The outcomes of submitting a request or a query.
 //!
 //! ```text
 //!   submit ──▶ Answer: decided, opens when its group is durable
@@ -16,8 +16,8 @@ use crate::machine::Held;
 /// The answer to a request or a query, which opens when its group is durable.
 pub type HeldAnswer = Held<Result<Answer, Rejection>>;
 
-/// What happens to a request or a query when it is submitted: `W` represents a waiting call, `R` is
-/// returned if it must be submitted again.
+/// The outcomes of submitting a request or a query: `W` represents a waiting call, `R` is returned
+/// if it must be submitted again.
 #[must_use]
 pub enum Admission<W, R, A = HeldAnswer> {
     /// It was decided.
@@ -38,7 +38,7 @@ pub enum Deferred {
     Long,
 }
 
-/// What must happen before a call can be submitted again.
+/// The condition under which a call can be submitted again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RetryAfter {
     /// The workspace must be loaded.

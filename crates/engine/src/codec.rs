@@ -49,7 +49,7 @@ pub enum CodecError {
     /// The bytes are damaged.
     #[error("a batch is damaged: {what}")]
     Corrupt {
-        /// What does not fit.
+        /// The parts that do not match.
         what: String,
     },
     /// A newer program wrote them.

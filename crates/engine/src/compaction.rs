@@ -44,7 +44,7 @@ const HISTORY_PARTS: u64 = 4;
 /// workspace.
 const SNAPSHOT_PART: u64 = 3;
 
-/// What to do next.
+/// The next job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CompactionJob {
     /// Move the tail into a run.

@@ -91,8 +91,8 @@ impl<L: Log> Shard<L> {
         Err(error)
     }
 
-    /// Removes what is left of a deleted workspace. What cannot be removed is removed when the
-    /// workspace is loaded.
+    /// Removes what is left of a deleted workspace. Files that cannot be removed now are removed
+    /// when the workspace is loaded.
     fn remove_deleted(&self, workspace: &WorkspaceName, revision: Revision) {
         let files = self.files_of(workspace).unwrap_or_default();
         let is_over = |file: &File| *file != File::Deleted { revision: revision.0 };

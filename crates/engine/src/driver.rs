@@ -225,7 +225,7 @@ impl Driver {
 
     fn pulse_loop(&self) {
         while self.beats.wait(pulse::INTERVAL) {
-            // While a call holds the machine, nobody else is heard.
+            // While a call holds the machine, no other call is served.
             drop(self.shard.machine());
             self.pulse.beat();
         }

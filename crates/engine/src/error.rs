@@ -249,7 +249,7 @@ baton_core::refusals! {
         /// Stored data is damaged.
         #[error("stored data is damaged: {what}")]
         Corrupt {
-            /// What does not match, and where.
+            /// The mismatch and its place.
             what: String,
         } => {
             code: "engine.corrupt",
@@ -260,7 +260,7 @@ baton_core::refusals! {
         /// Stored data was written by a newer version.
         #[error("stored data was written by a newer program: {what}")]
         Newer {
-            /// What is newer.
+            /// The part that is newer.
             what: String,
         } => {
             code: "engine.newer",
@@ -287,7 +287,7 @@ baton_core::refusals! {
         /// The export is damaged.
         #[error("the export is damaged: {what}")]
         ImportDamaged {
-            /// What is wrong with it.
+            /// The reason.
             what: String,
         } => {
             code: "import.damaged",
@@ -316,7 +316,7 @@ baton_core::refusals! {
         /// The backup is damaged.
         #[error("the backup is damaged: {what}")]
         BackupDamaged {
-            /// What is wrong with it.
+            /// The reason.
             what: String,
         } => {
             code: "backup.damaged",

@@ -123,7 +123,7 @@ impl<L: Log> Shard<L> {
         wakers.wake();
         written?;
         for file in files {
-            // What cannot be removed is removed when the workspace is loaded.
+            // Files that cannot be removed now are removed when the workspace is loaded.
             self.log.delete_blob(&file.name(to)).unwrap_or_default();
         }
         self.machine().remember_deadline(to.clone(), space.next_deadline());

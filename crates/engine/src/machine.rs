@@ -76,7 +76,7 @@ impl<T> Held<T> {
         self.value
     }
 
-    /// Judges it, for example by its size. What is judged may be shown to nobody yet.
+    /// Judges it, for example by its size. The value must not be shown to any caller yet.
     pub fn judge<U>(&self, judge: impl FnOnce(&T) -> U) -> U {
         judge(&self.value)
     }
@@ -271,7 +271,7 @@ impl Machine {
         resident.used_at = now;
         let before = resident.space.revision();
         let local = resident.local(now);
-        // What is refused has no effect, and is tried again when it is due again.
+        // A refused signal has no effect, and is tried again when it is due again.
         if let Ok(progress) = resident.space.begin_signal(signals, local, self.slice_max) {
             let progress = progress.map(|()| None);
             self.progress(workspace, before, progress, &AgentId::engine(), now);
@@ -368,7 +368,7 @@ impl Machine {
         }
         let space = &resident.space;
         let signals: Vec<_> = space.waits().filter_map(|wait| space.give_up(wait)).collect();
-        // All of it, before anybody asks the workspace.
+        // All of it, before the workspace gets a request.
         let slice_max = std::mem::replace(&mut self.slice_max, usize::MAX);
         for signals in signals.chunks(limits::TRANSACTION_COMMANDS_MAX) {
             self.signal(workspace, signals.to_vec(), now);

@@ -32,7 +32,7 @@ pub struct Extents {
 }
 
 impl Extents {
-    /// The quota of one workspace. The one that stores tokens has none.
+    /// The quota of one workspace. The workspace that stores tokens has none.
     pub(crate) fn of(&self, workspace: &WorkspaceName) -> Option<StorageQuota> {
         if workspace.as_str() == CLOSED {
             return None;

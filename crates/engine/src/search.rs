@@ -12,7 +12,7 @@
 //! 1. At most [`INDEXES_MAX`] workspaces have an index, with a total size of about
 //!    [`INDEXES_BYTES_MAX`], each until it was not searched for [`INDEX_IDLE_MS`].
 //! 2. A search is answered as of a durable revision, which the answer contains.
-//! 3. What a space has pruned without an event is not found.
+//! 3. Objects that a space has pruned without an event are not found.
 
 use std::cell::Cell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -119,7 +119,8 @@ impl<L: Log> Past<'_, L> {
             *slot = None;
             slot
         });
-        // What was pruned before the index saw it cannot be updated incrementally.
+        // An index cannot be updated incrementally for objects that were pruned before the index
+        // saw them.
         let mut index = match slot.take() {
             Some(index) if index.revision() >= self.floor() && !index.is_outworn() => index,
             Some(_) | None => self.index()?,

@@ -312,7 +312,7 @@ impl<L: Log> Shard<L> {
         absent
     }
 
-    /// Nobody was heard for a while: see [`Machine::resume`].
+    /// No agent could be heard for a while: see [`Machine::resume`].
     pub fn resume(&self) {
         let now = self.clock.now();
         self.machine().resume(now);

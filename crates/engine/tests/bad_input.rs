@@ -23,7 +23,7 @@ use requests::{conditions, pages, patches, places, revisions_and_agents, transac
 
 type Attempt = Pin<Box<dyn Future<Output = Result<(), Error>>>>;
 
-/// What is done wrong, the code, and a word of the message.
+/// The invalid call, the expected code, and a word of the message.
 struct Row {
     what: &'static str,
     code: &'static str,

@@ -76,7 +76,7 @@ fn operation(writer: usize, number: u64) -> Operation {
         0 => Operation::Together {
             names: ["a", "b", "c"].map(|part| format!("{writer}:together:{part}")),
         },
-        // What the previous operation has set.
+        // Keys that the previous operation has set.
         4 => Operation::Delete { name: name((number - 1) % KEYS) },
         _ => Operation::Set { name: name(number % KEYS) },
     }
@@ -205,7 +205,7 @@ fn run_and_kill(folder: &Path, counts: [u64; WRITERS], acks_min: u64, spins: u64
     }
     child.kill().expect("it can be killed");
     child.wait().expect("it can be waited for");
-    // What it printed before it was killed counts.
+    // The output before it was killed counts.
     loop {
         line.clear();
         if pipe.read_line(&mut line).expect("the pipe can be read") == 0 {

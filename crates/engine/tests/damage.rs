@@ -1,5 +1,5 @@
-//! Damaged data, data of a newer program and data in use are refused with a specific error. What
-//! can still be read is correct, and nothing panics or hangs.
+//! Damaged data, data of a newer program and data in use are refused with a specific error. Data
+//! that can still be read is correct, and nothing panics or hangs.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -114,7 +114,7 @@ async fn the_kept_events_of_a_workspace_are_limited_in_bytes() {
     .await;
     let gone = workspace.events().history().from(At::Revision(Revision(2))).await.unwrap_err();
     assert_eq!(gone.code(), "history.gone");
-    // What is stored does not depend on the history.
+    // The stored value does not depend on the history.
     assert_eq!(workspace.state("shared").get("plan").await.unwrap().value(), b"7");
     workspace.events().emit("tick", 1).await.unwrap();
 }

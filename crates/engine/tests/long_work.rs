@@ -31,7 +31,7 @@ async fn react(workspace: &Workspace) {
     }
 }
 
-/// What the reactions have written, each value once.
+/// The values that the reactions have written, each once.
 async fn seen(workspace: &Workspace) -> BTreeSet<String> {
     let (namespace, prefix) = (namespace("shared"), Some("seen-".to_owned()));
     let (pattern, at, limit, cursor) = (None, None, Some(1_000), None);

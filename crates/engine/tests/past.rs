@@ -43,7 +43,7 @@ struct Chronicle {
     told: Vec<Told>,
 }
 
-/// What is remembered while no engine is open.
+/// The state that is remembered while no engine is open.
 struct Memory(StdRng, Vec<Moment>, BTreeMap<Place, u64>, Vec<Told>);
 
 const NAMESPACES: [&str; 3] = ["shared", "notes", "drafts"];

@@ -313,7 +313,7 @@ struct Fleet {
     clock: baton::clock::ManualClock,
     /// Keys that were written in a copy and not taken in by the other one, if there are two.
     unseen: Vec<BTreeSet<String>>,
-    /// What was added to each counter; none once it was deleted.
+    /// The sum that was added to each counter; none once it was deleted.
     counted: BTreeMap<String, Option<u64>>,
 }
 

@@ -115,7 +115,7 @@ async fn whoever_gets_a_lock_learns_of_it_first_on_a_slow_disk_too() {
     let ada = workspace(&baton);
     let held = take(&ada, 0).await.unwrap().expect("it is free");
     let call = begin(&baton, "bob", 60_000).await;
-    // What was deferred is written, so that the next append is that of the release.
+    // Deferred batches are written, so that the next append is that of the release.
     shared(&baton).set("plan", 1).await.unwrap();
     log.close();
     let releasing = tokio::spawn(async move { release(&ada, held.token).await });

@@ -47,7 +47,7 @@ async fn a_watch_begins_now_or_in_the_past() {
     let mut next = ada.watch("**").from(6).await.unwrap();
     assert!(is_quiet(&mut now).await && is_quiet(&mut next).await);
     assert_eq!(next.resume_from(), Revision(6));
-    // What is not there yet may never be, as after a restore of older data.
+    // A revision that does not exist yet may never exist, as after a restore of older data.
     for from in [7, 8, u64::MAX] {
         let refused = ada.watch("**").from(from).await.unwrap_err();
         assert_eq!(refused.code(), "history.not_yet");
@@ -295,7 +295,7 @@ async fn closing_tells_every_watcher_where_to_resume() {
     assert_eq!(revisions(&mut again, 2).await, [4, 5]);
 }
 
-/// What a watch delivered: revision and index in the commit.
+/// The position of an event that a watch delivered: revision and index in the commit.
 type Seen = (u64, usize);
 
 async fn take(watch: &mut Watch, count: usize, seen: &mut Vec<Seen>) {

@@ -58,7 +58,8 @@ pub struct Record {
 ///    partially; one that was not committed does not exist. Bytes of a blob never change.
 /// 10. **Owned.** Where several servers share a log, opening it again fences every earlier opening:
 ///     its appends, truncations, commits and deletions of blobs change nothing and are refused as
-///     fenced. What it acknowledged before is seen by the next. Checked by `shared_conformance`.
+///     fenced. Writes that it acknowledged before are seen by the next. Checked by
+///     `shared_conformance`.
 /// 11. **A loss is reported.** If the store of a shared log has lost what it had acknowledged, the
 ///     next append of its owner is refused with [`AppendError::WentBack`], and the owner answers
 ///     nothing from memory any more. Checked by `shared_conformance`.

@@ -111,7 +111,7 @@ refusals! {
         Corrupt {
             /// The position of the record.
             position: Position,
-            /// What does not match, and where.
+            /// The mismatch and its place.
             reason: String,
         } => {
             code: "log.corrupt",
@@ -266,7 +266,7 @@ refusals! {
             file: PathBuf,
             /// The byte in it where the damage begins.
             offset: u64,
-            /// What does not match.
+            /// The mismatch.
             reason: String,
         } => {
             code: "log.corrupt",
@@ -281,7 +281,7 @@ refusals! {
         Away {
             /// Where it is, without a password.
             location: String,
-            /// What the database or the network reports.
+            /// The error of the database or the network.
             reason: String,
         } => {
             code: "log.away",
@@ -297,7 +297,7 @@ refusals! {
         Unfit {
             /// Where it is, without a password.
             location: String,
-            /// What is wrong.
+            /// The reason.
             reason: String,
         } => {
             code: "log.unfit",
@@ -348,7 +348,7 @@ refusals! {
         /// The key that encrypts the values of secrets cannot be used.
         #[error("the key for secrets cannot be used: {reason}")]
         SecretsKey {
-            /// What is wrong with it.
+            /// The reason.
             reason: String,
         } => {
             code: "log.secrets_key",
@@ -381,7 +381,7 @@ refusals! {
         /// The storage failed.
         #[error("`{}` could not be opened: {reason}", path.display())]
         Failed {
-            /// What was being read or written.
+            /// The file that was being read or written.
             path: PathBuf,
             /// The system's error.
             reason: String,

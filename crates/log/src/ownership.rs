@@ -1,4 +1,4 @@
-//! Who may write to a log that several servers share: the rules, without I/O.
+//! The rules of ownership of a log that several servers share, without I/O.
 //!
 //! ```text
 //!   standby: observe the owner's heartbeat ──unchanged for 2.0 s──▶ declare it gone ──▶ take
@@ -61,7 +61,7 @@ impl Licence {
     }
 }
 
-/// What a standby has seen of the owner, on one connection.
+/// The observation of the owner by a standby, on one connection.
 #[derive(Debug)]
 pub struct Observation<S> {
     /// The owner, its last heartbeat, and when that was first seen.
@@ -113,7 +113,7 @@ pub struct Stored {
     pub crc: i64,
 }
 
-/// What a look found after an append that had no answer.
+/// The result of a look-up after an append that had no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
     /// A record is at the position.
@@ -147,8 +147,8 @@ pub enum Resolved {
     Unknown,
 }
 
-/// Decides what became of the record that was sent to this position. Before the look, the log was
-/// taken over from oneself, so that the statement cannot be executed any more; `is_mine` says
+/// Decides whether the record that was sent to this position was stored. Before the look, the log
+/// was taken over from oneself, so that the statement cannot be executed any more; `is_mine` says
 /// whether that succeeded. If not, another server has done it, and the record may be there all the
 /// same.
 #[must_use]
@@ -159,7 +159,7 @@ pub fn resolve(position: Position, sent: &Stored, is_mine: bool, look: &Look) ->
     let went_back = |tail: &Position| Resolved::WentBack { known: position.0, found: tail.0 };
     match look {
         Look::Record(found) if found == sent => Resolved::Durable,
-        // Everything before the position was acknowledged, whoever owns the log by now.
+        // Everything before the position was acknowledged, whichever server owns the log now.
         Look::Nothing { tail, .. } if *tail < position => went_back(tail),
         // Also if it was taken from this server between taking it over from oneself and the look.
         Look::Nothing { start, .. } if *start > position => Resolved::Unknown,
@@ -169,7 +169,7 @@ pub fn resolve(position: Position, sent: &Stored, is_mine: bool, look: &Look) ->
     }
 }
 
-/// What the store said to an append.
+/// The answer of the store to an append.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sent {
     /// The record was inserted.
@@ -184,7 +184,7 @@ pub enum Sent {
     Unknown(String),
 }
 
-/// What to do next with an append.
+/// The next step of an append.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AppendStep {
     /// Send it.

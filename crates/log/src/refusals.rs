@@ -9,15 +9,15 @@
 pub struct Refusal {
     /// Stable across releases.
     pub code: &'static str,
-    /// What happened, by line.
+    /// A description of the error, by line.
     pub summary: &'static [&'static str],
     /// The message as a format string.
     pub message: &'static str,
-    /// What to do next, as a clause.
+    /// The next step, as a clause.
     pub hint: &'static str,
     /// Why it happens; none if another enum documents the code.
     pub cause: Option<&'static str>,
-    /// What to do next at length; none if the hint is sufficient.
+    /// The next step in detail; none if the hint is sufficient.
     pub remedy: Option<&'static str>,
 }
 
@@ -67,7 +67,7 @@ macro_rules! refusals {
                 }
             }
 
-            /// What to do next, as a sentence.
+            /// The next step, as a sentence.
             $vis fn hint(&self) -> &'static str {
                 match self {
                     $(Self::$variant { .. } => $hint,)+

@@ -3,8 +3,8 @@
 //! From revision 2026-07-28 of the protocol on, the call is answered with the question, and the
 //! client repeats it with the decision. Before, the client is asked while the call waits.
 //!
-//! What the person decided is bound to what the person was shown, by the digest of the hand-off: if
-//! the offer has changed since, the approval is refused.
+//! The decision of the person is bound to the proposal that the person was shown, by the digest of
+//! the hand-off: if the offer has changed since, the approval is refused.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ const QUESTION: &str = "approval";
 /// How long a person may think while a call waits.
 const PATIENCE: Duration = Duration::from_mins(10);
 
-/// What came of asking.
+/// The outcome of asking.
 pub(crate) enum Elicited {
     /// The client cannot ask a person.
     Nobody,

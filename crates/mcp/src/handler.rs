@@ -31,7 +31,7 @@ use crate::{answer, elicitation, prompts, resources, task, tools};
 const DEFINITIONS_TTL_MS: u64 = 3_600_000;
 /// How many resources a client can subscribe to.
 const SUBSCRIPTIONS_MAX: usize = 32;
-/// What a model should know before its first call.
+/// The instructions for a model, before its first call.
 const INSTRUCTIONS: &str = "\
 Baton coordinates agents that work on the same project. Begin with baton_brief: it says who you \
 are, what you hold and what waits for you. Claim work with baton_claim and keep the token of the \
@@ -339,7 +339,7 @@ impl ServerHandler for Mcp {
             watches.push(watch.map(move |item| (uri.clone(), item)).boxed());
         }
         let mut changes = select_all(watches);
-        // What changed before the watches began is not lost: the client reads once more.
+        // Changes before the watches began are not lost: the client reads once more.
         for uri in context.accepted().resource_subscriptions.clone().unwrap_or_default() {
             if context.sink().notify_resource_updated(uri).await.is_err() {
                 return Ok(());

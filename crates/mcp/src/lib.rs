@@ -11,7 +11,7 @@
 //! 1. There is no rule here: a tool names operations and where their fields come from, and calls
 //!    them through the same handles as every program.
 //! 2. A [`WorkspaceResolver`] decides for every request which workspace and agent it is for.
-//! 3. What agents wrote is in one labelled, escaped member of an answer: it is data.
+//! 3. Text written by agents is in one labelled, escaped member of an answer: it is data.
 //! 4. Definitions and answers have budgets of tokens, which tests count.
 //!
 //! Deliberately absent: artifacts and values of secrets, which do not belong into the context of a

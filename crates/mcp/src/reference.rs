@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use crate::operation::{bad, given, perform};
 
-/// What a reference names.
+/// The object of a reference.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Reference {
     Task(String),

@@ -18,7 +18,7 @@ pub(crate) const MEDIA_TYPE: &str = "application/json";
 /// How many records a list has.
 const RECORDS: u64 = 20;
 
-/// What a URI names.
+/// The object of a URI.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ResourceUri {
     Brief,

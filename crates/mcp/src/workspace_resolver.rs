@@ -9,7 +9,7 @@ use crate::operation::bad;
 
 /// A request, as far as it says who makes it.
 pub struct Requester<'a> {
-    /// What the transport knows about it, such as the head of an HTTP request.
+    /// The facts that the transport knows about the call, such as the head of an HTTP request.
     pub extensions: &'a Extensions,
     /// The name of the client as an agent, such as `claude-code`.
     pub client: Option<AgentId>,

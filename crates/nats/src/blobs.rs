@@ -31,10 +31,10 @@ const KEPT_MS: u64 = 3_600_000;
 const UPLOAD_MS_MAX: u64 = 7 * 24 * 3_600_000;
 /// How long to wait for a replica that lags behind.
 const LAG: Duration = Duration::from_millis(20);
-/// What the subjects of names begin with.
+/// The prefix of the subjects of names.
 pub(crate) const NAMES: &str = "blob.";
 
-/// What is stored about a blob.
+/// The stored facts about a blob.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct BlobFact {
     id: String,
@@ -253,7 +253,7 @@ impl Blobs {
     /// Removes bytes that no blob has any more, now and then.
     pub(crate) async fn sweep(self) {
         loop {
-            // What is left after an error is removed the next time.
+            // Messages that are left after an error are removed the next time.
             let _ = self.sweep_deleted().await;
             let _ = self.sweep_uploads().await;
             tokio::time::sleep(SWEEP_EVERY).await;

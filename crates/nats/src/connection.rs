@@ -33,7 +33,7 @@ const PING_EVERY: Duration = Duration::from_secs(1);
 /// How long one answer is awaited.
 pub(crate) const ANSWER_MAX: Duration = Duration::from_secs(5);
 const RECONNECT_MS_MAX: u64 = 500;
-/// What TLS negotiates, where servers negotiate at all.
+/// The application protocol that TLS negotiates, if the servers negotiate one.
 const PROTOCOL: &[u8] = b"nats";
 
 pub(crate) const EXPECTED_LAST: &str = "Nats-Expected-Last-Sequence";
@@ -44,7 +44,7 @@ pub(crate) const EXPECTED_LAST_OF_SUBJECT: &str = "Nats-Expected-Last-Subject-Se
 pub(crate) enum Failure {
     /// The connection broke, or there was no answer: it may have been executed.
     Broken(String),
-    /// It was not executed, since nobody was there to do so at the moment.
+    /// It was not executed, since no server could execute it at the moment.
     Again(String),
     /// There is no space. Nothing was executed.
     Full,
@@ -98,7 +98,7 @@ impl Failure {
         }
     }
 
-    /// What it means while the log is opened.
+    /// The corresponding error while the log is opened.
     pub(crate) fn at_opening(&self, location: &str) -> OpenError {
         OpenError::Away { location: location.to_owned(), reason: self.reason() }
     }
@@ -243,7 +243,7 @@ impl Nats {
     async fn request(&self, out: Outgoing, patience: Duration) -> Result<Message, Failure> {
         let client = &self.inner.client;
         if client.connection_state() != State::Connected {
-            // What is sent now would wait, and be executed at a moment that nobody knows.
+            // A message that is sent now would wait, and be executed at an unknown time.
             return Err(Failure::Again("there is no connection".to_owned()));
         }
         let mut losses = self.inner.losses.clone();
@@ -454,7 +454,7 @@ fn options(location: &NatsLocation, lost: watch::Sender<u64>) -> Result<ConnectO
         .connection_timeout(CONNECT_MAX)
         .ping_interval(PING_EVERY)
         .max_reconnects(None)
-        // What the servers of NATS say of each other is not what the address says.
+        // The addresses that NATS servers announce for each other are not those of the URL.
         .ignore_discovered_servers()
         .reconnect_delay_callback(|attempt| {
             Duration::from_millis((attempt as u64 * 50).min(RECONNECT_MS_MAX))

@@ -26,8 +26,8 @@
 //! 2. An owner answers from memory only while its licence is valid: 1.6 s from the moment at which
 //!    its last successful beat was sent. Another server declares it gone at the earliest 2.0 s
 //!    after it saw that beat.
-//! 3. A write without an answer is resolved by publishing a mark in its place, and looking. What is
-//!    reported as not applied can never be applied later.
+//! 3. A write without an answer is resolved by publishing a mark in its place, and looking. A write
+//!    that is reported as not applied can never be applied later.
 //!
 //! Deliberately absent: consensus, which is that of `JetStream`; and requests, which servers
 //! forward to each other.

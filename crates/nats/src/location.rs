@@ -35,7 +35,7 @@ pub enum LocationError {
     Credentials {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
 }
@@ -67,7 +67,7 @@ pub(crate) enum Login {
     Credentials(String),
 }
 
-/// What the servers of NATS must have done with a message before they acknowledge it.
+/// The durability that NATS servers must reach before they acknowledge a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Durability {
     /// Each of the replicas has written it to its disk.
@@ -141,7 +141,7 @@ impl NatsLocation {
     }
 }
 
-/// What follows the question mark.
+/// The parameters after the question mark.
 struct Parameters {
     prefix: String,
     replicas: Option<u32>,

@@ -6,7 +6,7 @@
 //!                  │ a server whose beat has not changed for 2.0 s: declare it gone
 //! ```
 //!
-//! What is known of a server is one message, replaced by compare-and-set. A late beat and the
+//! The known facts about a server are one message, replaced by compare-and-set. A late beat and the
 //! declaration that the server is gone expect the same message, and one of them wins. A server that
 //! was declared gone is never revived; it has to join again.
 
@@ -238,7 +238,7 @@ async fn set_drained(nats: &Nats, server: &str, is_drained: bool) -> Result<Drai
     Err(Failure::Broken("the server has sent a heartbeat each time".to_owned()))
 }
 
-/// What beats.
+/// The sender of heartbeats.
 struct Heart {
     nats: Nats,
     me: String,
@@ -332,7 +332,7 @@ impl Heart {
     async fn send_beat(&mut self) -> Result<Option<u64>, Failure> {
         match self.send_beat_once().await {
             // Another server has changed what is stored: it has drained this one, or declared it
-            // gone. What it is, is read before the beat is sent again.
+            // gone. The current sequence is read before the beat is sent again.
             Err(Failure::WrongSequence) => self.send_beat_once().await,
             sent => sent,
         }

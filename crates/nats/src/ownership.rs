@@ -1,12 +1,12 @@
-//! Who may write to a shard: taking it over, giving it back.
+//! Ownership of a shard: taking it over and giving it back.
 //!
 //! ```text
 //!   free, or its owner is gone ──▶ take (epoch + 1) ──▶ mark in its stream ──▶ … ──▶ give
 //! ```
 //!
-//! Who owns a shard is a message in the stream of the servers, replaced by compare-and-set. It
-//! decides who takes the shard; that nobody else writes any more is decided in the stream of the
-//! shard.
+//! The owner of a shard is recorded in a message in the stream of the servers, replaced by
+//! compare-and-set. That message decides which server takes the shard; the stream of the shard
+//! ensures that no other server writes any more.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::connection::{ANSWER_MAX, EXPECTED_LAST_OF_SUBJECT, Failure, Nats, Outgoing};
 use crate::setup;
 
-/// What is stored about a server.
+/// The stored facts about a server.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct ServerFact {
     pub(crate) address: String,
@@ -31,7 +31,7 @@ pub(crate) struct ServerFact {
     pub(crate) gone: bool,
 }
 
-/// What is stored about a shard.
+/// The stored facts about a shard.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct ShardFact {
     pub(crate) epoch: i64,

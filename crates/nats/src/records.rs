@@ -25,7 +25,7 @@ pub(crate) struct Records {
     appending: Mutex<()>,
 }
 
-/// What is known of the records: those in memory, and where each one is in the stream.
+/// The known records: those in memory, and where each one is in the stream.
 pub(crate) struct Kept {
     spool: Spool,
     /// The position and the first sequence of every record.
@@ -122,7 +122,7 @@ impl Loading {
         Self { kept, assembly: Assembly::default() }
     }
 
-    /// A message of the log. Those before the start may be there still, with gaps.
+    /// A message of the log. Records before the start may still be there, with gaps.
     pub(crate) fn see(&mut self, kind: &str, message: Stored) -> Result<(), ReadError> {
         if kind == "part" {
             self.assembly.part(message);
@@ -288,7 +288,7 @@ impl Records {
         let sequence = kept.sequence_of(start, last);
         kept.truncate(start);
         drop(kept);
-        // What is left after an error is removed the next time.
+        // Messages that are left after an error are removed the next time.
         let stream = Arc::clone(&self.stream);
         drop(network.spawn(async move {
             let _ = stream.purge_before(sequence).await;

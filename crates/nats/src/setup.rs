@@ -52,11 +52,11 @@ fn meta_subject(prefix: &str) -> String {
     format!("{prefix}.roster.meta")
 }
 
-/// What is known of a log.
+/// The known facts about a log.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Meta {
     pub(crate) shards: u32,
-    /// What servers prove to each other: reading it takes access to NATS.
+    /// The secret with which servers authenticate to each other: reading it takes access to NATS.
     pub(crate) secret: String,
     #[serde(default)]
     pub(crate) restoring: bool,

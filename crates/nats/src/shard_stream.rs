@@ -17,8 +17,8 @@
 //!    expected one says whose it is.
 //! 4. A stream that ends before the last message that its writer knows has lost messages, however
 //!    it came to that. The writer reports it, and writes nothing more.
-//! 5. What is too large for one message is written as parts, and a last message without which the
-//!    parts are nothing.
+//! 5. A record that is too large for one message is written as parts, and a last message without
+//!    which the parts have no effect.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -46,7 +46,7 @@ const PAGE_BYTES: u32 = 8 << 20;
 /// Which write a message belongs to.
 pub(crate) const WRITE: &str = "Baton-Write";
 
-/// Who writes, and where the log starts.
+/// The writer, and where the log starts.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Mark {
     pub(crate) epoch: i64,
@@ -56,7 +56,7 @@ pub(crate) struct Mark {
     pub(crate) start: u64,
 }
 
-/// What the writer knows of the stream.
+/// The state of the stream that the writer knows.
 struct Writer {
     /// The sequence of the last message.
     last: u64,
@@ -70,7 +70,7 @@ pub(crate) struct ShardStream {
     nats: Nats,
     pub(crate) ownership: Arc<Ownership>,
     name: String,
-    /// What all its subjects begin with.
+    /// The prefix of all its subjects.
     prefix: String,
     opening: String,
     writes: AtomicU64,
@@ -78,7 +78,7 @@ pub(crate) struct ShardStream {
     writer: tokio::sync::Mutex<Writer>,
 }
 
-/// What one write was sent as.
+/// The messages that one write was sent as.
 struct Write<'a> {
     id: String,
     messages: &'a [Outgoing],
@@ -88,8 +88,8 @@ struct Write<'a> {
 }
 
 impl ShardStream {
-    /// Opens the stream of a shard that was taken: from now on nobody else can write to it. None if
-    /// another server has taken the shard in the meantime.
+    /// Opens the stream of a shard that was taken: from now on no other server can write to it.
+    /// None if another server has taken the shard in the meantime.
     pub(crate) async fn open(nats: &Nats, ownership: Ownership) -> Result<Option<Self>, Failure> {
         let prefix = &nats.location().prefix;
         let stream = Self {
@@ -148,7 +148,7 @@ impl ShardStream {
         format!("{}{rest}", self.prefix)
     }
 
-    /// What a subject of this shard ends with.
+    /// The last part of a subject of this shard.
     pub(crate) fn rest<'a>(&self, subject: &'a str) -> &'a str {
         subject.strip_prefix(&self.prefix).unwrap_or_default()
     }
@@ -279,7 +279,7 @@ impl ShardStream {
         Sent::Inserted
     }
 
-    /// Finds out what became of messages without an answer.
+    /// Determines the outcome of messages without an answer.
     async fn look(&self, writer: &mut Writer, write: &mut Write<'_>) -> Result<Resolved, Failure> {
         let look_id = format!("{}-look", write.id);
         let mut expected = writer.last;
@@ -352,8 +352,8 @@ impl ShardStream {
         Ok(Resolved::Absent)
     }
 
-    /// What was after the expected message is no longer there, so that another server has the
-    /// stream. If it has truncated it beyond the position, the message may have been there.
+    /// The messages after the expected one are gone, so another server has the stream. If it has
+    /// truncated it beyond the position, the message may have been there.
     async fn purged(&self, expected: u64, position: Position) -> Result<Resolved, Failure> {
         match self.last_mark().await? {
             Some((mark, sequence)) if sequence > expected && mark.opening != self.opening => {

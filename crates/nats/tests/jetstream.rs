@@ -10,7 +10,7 @@ use baton_log::{AppendError, BlobError, Log, MemoryLog, OpenError, Position, Tru
 use baton_nats::{Member, NatsLocation, Secrets};
 use serde_json::{Value, json};
 
-/// What an append is recognised by.
+/// The text by which an append is recognised.
 const APPEND: &[u8] = b".shard.0.log ";
 
 /// The address with a prefix of its own; none if no server was started.
@@ -26,7 +26,7 @@ fn parse(address: &str) -> NatsLocation {
     NatsLocation::parse(address, &Secrets::default(), None).expect("a good address")
 }
 
-/// A log that nobody else has.
+/// A log that no other test uses.
 struct Place {
     location: Box<NatsLocation>,
     prefix: String,
@@ -194,7 +194,7 @@ fn a_second_server_is_refused_by_the_name_of_the_first() {
     place.open("http://b:4747").expect("it was given back");
 }
 
-/// What a server sees when it looks next, and the condition holds.
+/// The view of a server at its next look, when the condition holds.
 fn seen(member: &Member, is_it: impl Fn(&View) -> bool) -> Arc<View> {
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("it can be built");
     let mut views = member.view();

@@ -69,7 +69,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a failed statement means for a blob. Every statement here may be repeated.
+/// The error of a blob after a failed statement. Every statement here may be repeated.
 fn failed(failure: Failure) -> BlobError {
     match failure {
         Failure::Full => BlobError::Full,
@@ -80,7 +80,7 @@ fn failed(failure: Failure) -> BlobError {
 /// Removes bytes that no blob has any more, now and then.
 pub(crate) async fn sweep(database: Database) {
     loop {
-        // What is left after an error is removed the next time.
+        // Rows that are left after an error are removed the next time.
         while database.query(SWEEP, vec![]).await.is_ok_and(|rows| !rows.is_empty()) {}
         tokio::time::sleep(SWEEP_EVERY).await;
     }

@@ -32,7 +32,7 @@ const SESSION: &str = "select set_config('search_path', $1, false), \
     current_setting('synchronous_commit')
     where $3 = '' and current_setting('synchronous_commit') not in ('off', 'local')";
 
-/// What a connection is for.
+/// The purpose of a connection.
 #[derive(Clone, Copy)]
 pub(crate) enum Purpose {
     /// Appends. They are never cancelled: a cancelled wait for a standby is reported as success.
@@ -95,7 +95,7 @@ impl Failure {
         }
     }
 
-    /// What it means while the log is opened.
+    /// The corresponding error while the log is opened.
     pub(crate) fn at_opening(&self, location: &str) -> OpenError {
         OpenError::Away { location: location.to_owned(), reason: self.reason() }
     }

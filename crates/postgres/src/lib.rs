@@ -18,7 +18,8 @@
 //! | `blobs` | blobs in chunks, and a cache of them |
 //! | `postgres_log` | the contract of a log over one shard |
 //!
-//! What is not about `PostgreSQL` is in `baton-cluster`: placement, views, records in memory.
+//! The parts that do not depend on `PostgreSQL` are in `baton-cluster`: placement, views, records
+//! in memory.
 //!
 //! 1. A record is inserted only by a statement that holds the row of the shard with its own epoch
 //!    and holder. A takeover changes that row, so it waits for an append that is running, and an
@@ -27,8 +28,8 @@
 //! 3. An owner answers from memory only while its licence is valid: 1.6 s from the moment at which
 //!    its last successful beat was sent. Another server declares it gone at the earliest 2.0 s
 //!    after it saw that beat.
-//! 4. An append without an answer is resolved by taking the shard over from oneself, and looking.
-//!    What is reported as not applied can never be applied later.
+//! 4. An append without an answer is resolved by taking the shard over from oneself, and looking. A
+//!    write that is reported as not applied can never be applied later.
 //!
 //! Deliberately absent: consensus, which is the database's; and requests, which servers forward to
 //! each other.

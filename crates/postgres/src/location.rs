@@ -79,7 +79,8 @@ impl PostgresLocation {
                 config.ssl_mode(SslMode::Disable);
                 None
             }
-            // Encryption without a check of the certificate protects from nobody who can answer.
+            // Encryption without a check of the certificate does not protect from a server that
+            // impersonates the database.
             SslMode::Prefer | SslMode::Require | _ => {
                 config.ssl_mode(SslMode::Require);
                 Some(Trust::of(ca_file)?)

@@ -6,9 +6,9 @@
 //!                  │ a server whose beat has not changed for 2.0 s: declare it gone
 //! ```
 //!
-//! That a server is gone is a fact in the database, decided by one statement: a late beat and the
-//! declaration meet on the row, and one of them wins. A server that was declared gone is never
-//! revived; it has to join again.
+//! One statement in the database declares a server gone: a late beat and the declaration conflict
+//! on the row, and one of them wins. A server that was declared gone is never revived; it has to
+//! join again.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -200,7 +200,7 @@ impl Drop for Member {
     }
 }
 
-/// What beats.
+/// The sender of heartbeats.
 struct Heart {
     database: Database,
     me: String,

@@ -1,4 +1,4 @@
-//! Who may write to a shard: taking it over, taking it again, giving it back.
+//! Ownership of a shard: taking it over, taking it again, giving it back.
 //!
 //! ```text
 //!   free, or its owner is gone ──▶ take (epoch + 1, new holder) ──▶ … ──▶ give

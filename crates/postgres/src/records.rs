@@ -315,7 +315,7 @@ impl Insert {
         Ok(!rows.is_empty())
     }
 
-    /// Finds out what became of a statement that had no answer.
+    /// Determines the outcome of a statement that had no answer.
     async fn look(&self, sent: &Claim) -> Result<Resolved, Failure> {
         // It waits for the statement, which holds the row until it has ended.
         let is_mine = self.ownership.take_again().await?.is_some();

@@ -91,12 +91,13 @@ const SETTINGS: &str = "select current_setting('fsync'), current_setting('full_p
     current_setting('server_encoding'), current_setting('synchronous_standby_names'), \
     current_setting('server_version')";
 
-/// What is known of the tables.
+/// The known facts about the tables.
 pub(crate) struct Prepared {
     /// How durable the database is.
     pub(crate) durable: String,
     pub(crate) shards: u32,
-    /// What servers of this schema prove to each other: reading it takes access to the database.
+    /// The secret with which servers authenticate to each other: reading it takes access to the
+    /// database.
     pub(crate) secret: String,
 }
 

@@ -13,7 +13,8 @@ pub(crate) const PART_BYTES: usize = 8 << 20;
 
 type Upload = Box<dyn MultipartUpload>;
 
-/// Bytes that are buffered until they fill a part. What fits into one is sent as a whole.
+/// Bytes that are buffered until they fill a part. Content that fits into one part is sent as a
+/// whole.
 pub(crate) struct ObjectWriter {
     client: StoreClient,
     path: Path,
@@ -109,7 +110,7 @@ impl BlobWriter for ObjectWriter {
 impl Drop for ObjectWriter {
     fn drop(&mut self) {
         if let Some(mut upload) = self.upload.take() {
-            // What cannot be aborted now is removed by the lifecycle rule of the bucket.
+            // Uploads that cannot be aborted now are removed by the lifecycle rule of the bucket.
             self.client.later(async move { drop(upload.abort().await) });
         }
     }

@@ -9,8 +9,8 @@
 
 use serde_json::Value;
 
-/// What is missing or different in the actual value, and where; none if it contains the expected
-/// one.
+/// The value that is missing or different in the actual value, and where; none if it contains the
+/// expected one.
 pub fn difference(expected: &Value, actual: &Value) -> Option<String> {
     within("", expected, Some(actual))
 }

@@ -117,7 +117,7 @@ pub struct ScriptError {
     pub file: String,
     /// The line.
     pub line: usize,
-    /// What is wrong with it.
+    /// The reason.
     pub reason: String,
 }
 

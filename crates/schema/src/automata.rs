@@ -7,8 +7,8 @@
 //!
 //! Building an automaton takes some thousand times as long as reading its source, and as much
 //! memory. So a schema has only sources: one that is refused, or stored and never used, costs
-//! nothing. What is dropped is built again when it is used again, so that results do not depend on
-//! what is known.
+//! nothing. A dropped automaton is built again at its next use, so results do not depend on the
+//! cache.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,7 +20,7 @@ use regex_automata::{Anchored, Input};
 use crate::regex::translated;
 use crate::{AUTOMATA_BYTES_MAX, REGEX_BYTES_MAX, REGEX_STATES_BYTES_MAX};
 
-/// What an automaton takes beside its states, in bytes.
+/// The memory of an automaton besides its states, in bytes.
 const FRAME: usize = 2 << 10;
 
 static IN_USE: Mutex<Automata> = Mutex::new(Automata::new(AUTOMATA_BYTES_MAX));
@@ -34,7 +34,7 @@ pub(crate) struct Automaton {
 impl Automaton {
     fn new(source: &str) -> Option<Self> {
         BUILT.with(|built| built.set(built.get() + 1));
-        // What was accepted is smaller. While it is built it takes more than in the end.
+        // An accepted automaton is smaller. While it is built it takes more than in the end.
         let states = thompson::Config::new().nfa_size_limit(Some(4 * REGEX_BYTES_MAX));
         // It gives up instead of building states beyond this, see `effort`.
         let config = DFA::config()
@@ -65,7 +65,7 @@ pub(crate) fn automaton(source: &str) -> Option<Arc<Automaton>> {
     if let Some(automaton) = known().get(source) {
         return Some(automaton);
     }
-    // Nobody waits for the lock while it is built.
+    // The lock is not held while it is built.
     let automaton = Arc::new(Automaton::new(source)?);
     let dropped = known().add(source, &automaton);
     drop(dropped);

@@ -141,7 +141,7 @@ impl<'a> Compiler<'a> {
             let encoding = named.and_then(Encoding::of);
             match text("contentMediaType") {
                 None => list.extend(encoding.map(Keyword::ContentEncoding)),
-                // What cannot be decoded cannot be parsed.
+                // Content that cannot be decoded cannot be parsed.
                 Some(content::JSON) if named.is_none() || encoding.is_some() => {
                     list.push(Keyword::ContentJson(encoding));
                 }

@@ -31,7 +31,7 @@ use crate::{REGEX_BYTES_MAX, REGEX_EFFORT_BYTES_MAX, REGEX_EFFORT_SIZES_MAX};
 /// An automaton, and what these checks have built of it.
 type Used = (Arc<Automaton>, Cache);
 
-/// What is left for checks that belong together.
+/// The remaining effort for checks that belong together.
 pub struct Effort {
     meetings: Cell<usize>,
     states_bytes: Cell<usize>,

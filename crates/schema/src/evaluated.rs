@@ -3,7 +3,7 @@
 //! It is a journal: a branch that fails is undone by truncating what it wrote, so undoing costs no
 //! more than writing.
 
-/// What was evaluated so far, if a keyword needs it.
+/// The fields and items evaluated so far, if a keyword needs them.
 #[derive(Default)]
 pub(crate) struct Evaluated<'a> {
     /// Whether `unevaluatedProperties` or `unevaluatedItems` needs it.
@@ -13,7 +13,7 @@ pub(crate) struct Evaluated<'a> {
     whole: Whole,
 }
 
-/// What is known about many at once.
+/// The facts about many fields or items together.
 #[derive(Clone, Copy, Default)]
 struct Whole {
     all_names: bool,

@@ -70,8 +70,8 @@ pub use message::shortened;
 /// Maximum number of regular expressions in a schema.
 pub const REGEXES_MAX: usize = 64;
 
-/// Most memory for one compiled regular expression, in bytes. What counts most is how often a class
-/// of thousands of letters is repeated: `\p{L}+` is small, `\p{L}{99}` is too large.
+/// Most memory for one compiled regular expression, in bytes. The estimate depends most on how
+/// often a class of thousands of letters is repeated: `\p{L}+` is small, `\p{L}{99}` is too large.
 pub const REGEX_BYTES_MAX: usize = 512 << 10;
 
 /// Most memory for all compiled regular expressions of a schema, in bytes: building them takes no
@@ -79,8 +79,8 @@ pub const REGEX_BYTES_MAX: usize = 512 << 10;
 /// `^\p{L}{1,20}$` about 360.
 pub const REGEXES_BYTES_MAX: usize = 4 << 20;
 
-/// Most memory for all compiled regular expressions of the program that are in use, in bytes. Those
-/// beyond are dropped, and built again when they are needed again.
+/// Most memory for all compiled regular expressions of the program that are in use, in bytes.
+/// Automata beyond the limit are dropped, and built again at their next use.
 pub const AUTOMATA_BYTES_MAX: usize = 64 << 20;
 
 /// Most memory for the compiled regular expressions in checks that belong together, in bytes: twice
@@ -147,7 +147,7 @@ pub enum SchemaError {
     Invalid {
         /// JSON Pointer into the schema; empty for its root.
         path: String,
-        /// What is wrong there.
+        /// The reason.
         reason: String,
     },
 }
@@ -162,7 +162,7 @@ fn in_place(below_root: bool) -> &'static str {
 pub struct Violation {
     /// JSON Pointer into the value; empty for its root.
     pub path: String,
-    /// What was expected there.
+    /// The expected value.
     pub reason: String,
 }
 

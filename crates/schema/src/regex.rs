@@ -1,7 +1,7 @@
 //! Regular expressions of ECMA-262, as used by JSON Schema, for an engine with linear time.
 //!
-//! What has another meaning in the syntax of the engine is rewritten; what cannot be matched in
-//! linear time is refused.
+//! Syntax with another meaning in the engine is rewritten; expressions that cannot be matched in
+//! linear time are refused.
 //!
 //! | ECMA-262              | rewritten as                                                     |
 //! |-----------------------|------------------------------------------------------------------|
@@ -127,7 +127,7 @@ impl Translation<'_> {
         self.group_after(kind)
     }
 
-    /// What follows `(?`.
+    /// Reads the group after `(?`.
     fn group_after(&mut self, kind: char) -> Option<()> {
         match kind {
             ':' => self.out.push_str("(?:"),

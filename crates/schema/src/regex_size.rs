@@ -4,8 +4,8 @@
 //! takes time proportional to the result: `\p{L}{20}` is half a megabyte. It is an upper bound, and
 //! for what people write at most five times the size.
 //!
-//! What the engine would still refuse is found here too: a property that does not exist, and
-//! expressions without Unicode.
+//! Expressions that the engine would still refuse are found here too: properties that do not exist,
+//! and expressions without Unicode.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -18,7 +18,7 @@ use regex_syntax::hir::{Class, HirKind};
 
 /// A state of the automaton, with what leads to it.
 const STATE: usize = 32;
-/// What every automaton has.
+/// The memory that every automaton takes.
 const FRAME: usize = 1 << 10;
 /// Any character beyond ASCII, or all but a few.
 const ANY: usize = 320;

@@ -179,7 +179,7 @@ pub(crate) fn check_effort(
     Err(format!("the schema takes more than {meetings_max} steps on this value"))
 }
 
-/// What a check has too much of.
+/// The limit that a check exceeds.
 enum Excess {
     Meetings,
     Levels,
@@ -199,8 +199,8 @@ fn count(nodes: &[Node], instance: &Value, meetings_max: usize) -> Result<usize,
         if level > LEVELS_MAX {
             return Err(Excess::Levels);
         }
-        // What a part evaluates is recorded for each scope that needs it. That is counted as if the
-        // part were visited again for every field or element.
+        // The fields that a part evaluates are recorded for each scope that needs them. That is
+        // counted as if the part were visited again for every field or element.
         let times = match &nodes[at] {
             Node::Scope(_) => 1 + children(instance).count(),
             Node::Keywords(_) | Node::Always(_) => 1,

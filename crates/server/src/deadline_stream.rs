@@ -36,7 +36,7 @@ const DISCARD_BYTES: usize = 4 << 10;
 /// A socket with deadlines.
 pub(crate) struct DeadlineStream {
     stream: Stream,
-    /// What was read of it already.
+    /// The bytes that have already been read.
     first: Vec<u8>,
     write_deadline: Duration,
     /// Runs while the peer accepts nothing, and while it is awaited at the end.

@@ -11,14 +11,14 @@
 //! afterwards.
 //!
 //! A round lasts until everything that was ready has been served and, if part of it came from a
-//! workspace without a queue, until that is durable. What arrives in the meantime is served in the
-//! next round, before the queues: a quiet workspace waits for one or two quanta of a noisy one,
-//! however many connections that has and however much they send.
+//! workspace without a queue, until that is durable. Requests that arrive in the meantime are
+//! served in the next round, before the queues: a quiet workspace waits for one or two quanta of a
+//! noisy one, however many connections the noisy one has and however much they send.
 //!
 //! Invariants:
 //!
 //! 1. A workspace that is alone has no limit: nothing is charged to it, and nothing is queued.
-//! 2. What was spent beyond a quantum is owed, and paid in the following rounds.
+//! 2. Spending beyond a quantum is a debt, which is paid in the following rounds.
 //! 3. Within a workspace, requests are served in order of arrival. A dropped ticket passes its turn
 //!    to the next.
 
@@ -106,7 +106,7 @@ impl Schedule {
     }
 }
 
-/// What a task may spend for a workspace before it yields.
+/// The amount that a task may spend for a workspace before it yields.
 #[derive(Clone, Copy)]
 pub(crate) struct Budget {
     left: usize,
@@ -147,7 +147,7 @@ impl Fairness {
         self.schedule.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is left of the quantum, for a caller that may have waited for it in the queue.
+    /// The remaining quantum, for a caller that may have waited for it in the queue.
     pub(crate) fn budget(&self, workspace: &WorkspaceName, has_waited: bool) -> Budget {
         let mut schedule = self.schedule();
         if let Some(account) = schedule.workspaces.get_mut(workspace) {

@@ -16,7 +16,7 @@ use axum::http::{HeaderMap, HeaderValue, Uri, header};
 /// The names of the server.
 pub(crate) struct Hosts {
     names: Vec<String>,
-    /// Those of them that were given, perhaps because a proxy is in front of the server.
+    /// The names among them that were given, perhaps because a proxy is in front of the server.
     given: Vec<String>,
     /// Whether any other name is accepted as well.
     takes_any: bool,

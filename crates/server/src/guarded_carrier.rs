@@ -45,7 +45,7 @@ fn refused(problem: Problem) -> ClientError {
     ClientError::Refused(Box::new(problem))
 }
 
-/// What the protocols that use it have no words for is not offered.
+/// Operations that the protocols using it cannot express are not offered.
 fn absent<'a, T: Send + 'a>() -> Pending<'a, T> {
     Box::pin(std::future::ready(Err(refused(Refusal::NotFound {}.into()))))
 }

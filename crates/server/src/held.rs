@@ -69,7 +69,7 @@ mod tests {
         assert_eq!(held.microseconds(), 100_102);
     }
 
-    /// What is counted is being served, not waiting.
+    /// Tasks that are counted are being served, not waiting.
     #[tokio::test(start_paused = true)]
     async fn a_task_that_waits_holds_nobody() {
         let held = HeldTimes::default();

@@ -93,7 +93,7 @@ baton_core::refusals! {
         /// The tokens cannot be read.
         #[error("the tokens cannot be read: {reason}")]
         Tokens {
-            /// What is wrong.
+            /// The reason.
             reason: String,
         } => {
             code: "access.unusable",

@@ -26,7 +26,7 @@ pub struct Metrics {
     pub offers_refused: Counter,
     /// Requests and connections that were forwarded to another server.
     pub forwarded: Counter,
-    /// What a server counts that shares its data with others.
+    /// The counters of a server that shares its data with others.
     pub cluster: ClusterMetrics,
     /// How long the serving thread is held.
     pub held: HeldTimes,
@@ -218,7 +218,7 @@ impl Metrics {
         page.0
     }
 
-    /// What is there at the moment.
+    /// Writes the current values.
     fn gauges(&self, counted: &MetricsSnapshot, shards: usize, page: &mut Page) {
         for (name, help, value) in [
             ("baton_shards", "Shards that the server owns; 1 without a cluster.", shards as u64),

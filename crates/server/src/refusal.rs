@@ -54,7 +54,7 @@ baton_core::refusals! {
         /// The request is not a WebSocket handshake.
         #[error("this is not a WebSocket handshake: {reason}")]
         Handshake {
-            /// What is missing.
+            /// The missing part.
             reason: &'static str,
         } => {
             code: "request.malformed",
@@ -77,7 +77,7 @@ baton_core::refusals! {
         /// The server or the connection has reached a limit.
         #[error("too many watches {whose} (limit {max})")]
         TooManyWatches {
-            /// Whose watches are limited.
+            /// The owner of the limited watches.
             whose: &'static str,
             /// The limit.
             max: usize,
@@ -177,7 +177,7 @@ baton_core::refusals! {
         /// The JWT is invalid.
         #[error("the JWT is invalid: it {reason}")]
         BadJwt {
-            /// What is wrong with it.
+            /// The reason.
             reason: &'static str,
         } => {
             code: "access.bad_jwt",
@@ -256,7 +256,7 @@ baton_core::refusals! {
         /// The server cannot open shards that it should have.
         #[error("this server cannot open shards of the log: {reason}")]
         CannotOpen {
-            /// What happened.
+            /// The error, in words.
             reason: String,
         } => {
             code: "cluster.cannot_open",
@@ -284,7 +284,7 @@ baton_core::refusals! {
         /// No server has this name.
         #[error("no server of the cluster has the id or the address `{server}`")]
         UnknownServer {
-            /// What was given.
+            /// The given id or address.
             server: String,
         } => {
             code: "cluster.unknown_server",
@@ -297,7 +297,7 @@ baton_core::refusals! {
         /// Several servers have ids that begin like this.
         #[error("the ids of {} servers of the cluster begin with `{server}`", servers.len())]
         AmbiguousServer {
-            /// What was given.
+            /// The given id or address.
             server: String,
             /// The ids that begin with it.
             servers: Vec<String>,
@@ -362,7 +362,7 @@ baton_core::refusals! {
         OwnerUnreachable {
             /// Its address, as it advertises it.
             address: String,
-            /// What happened.
+            /// The error, in words.
             reason: String,
         } => {
             code: "cluster.owner_unreachable",

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::yield_now;
 
-/// What is sent at a time. Less is no large output, and needs no turn.
+/// The number of bytes that are sent at a time. Less is no large output, and needs no turn.
 pub(crate) const PART_BYTES: usize = 64 << 10;
 
 /// The turns of all connections of a server.
@@ -54,7 +54,7 @@ mod tests {
 
     use super::*;
 
-    /// Whatever is sent by however many, others are served after each part.
+    /// However many send however much, other connections are served after each part.
     #[tokio::test]
     async fn everyone_is_served_between_two_parts() {
         let turns = SendTurns::default();

@@ -24,7 +24,7 @@ use crate::settings::Settings;
 use crate::shares::{Share, Sharer, Shares};
 use crate::writers::Writers;
 
-/// What all engines of a server share: settings, tokens, metrics and limits.
+/// The parts that all engines of a server share: settings, tokens, metrics and limits.
 pub(crate) struct Doors {
     pub(crate) settings: Settings,
     pub(crate) metrics: Metrics,

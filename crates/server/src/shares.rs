@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use baton_core::WorkspaceName;
 
-/// Who shares.
+/// The owner of a share.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Sharer {
     /// The owner of a token.
@@ -25,7 +25,7 @@ pub(crate) enum Sharer {
     Workspace(WorkspaceName),
 }
 
-/// What there is, and who has how much of it.
+/// The limited resource, and how much of it each sharer has.
 pub(crate) struct Shares {
     all: usize,
     taken: Mutex<Taken>,
@@ -37,7 +37,7 @@ struct Taken {
     by: HashMap<Sharer, usize>,
 }
 
-/// What one request has taken. It is given back when this is dropped.
+/// The part that one request has taken. It is given back when this is dropped.
 pub(crate) struct Share {
     shares: Arc<Shares>,
     sharers: Vec<Sharer>,

@@ -374,8 +374,8 @@ async fn nothing_of_elsewhere_comes_out() {
     harness.end().await;
 }
 
-/// What is outside of namespaces belongs to the workspace, and so do the names of keys that it
-/// mentions; values do not.
+/// Records outside of namespaces belong to the workspace, and so do the names of keys that they
+/// mention; values do not.
 #[tokio::test]
 async fn a_token_for_a_namespace_sees_holders_and_keys_of_others_but_no_value() {
     let mine = Grant { namespaces: patterns(&["shared"]), ..grant(Role::Worker) };

@@ -27,7 +27,7 @@ pub(crate) const SHARDS: u32 = 4;
 pub(crate) struct Member {
     pub(crate) address: SocketAddr,
     handle: ClusterHandle,
-    /// What operators ask for at this server.
+    /// The requests of operators at this server.
     pub(crate) drains: Option<mpsc::Receiver<DrainRequest>>,
     stop: oneshot::Sender<()>,
     running: JoinHandle<()>,
@@ -45,7 +45,7 @@ impl Member {
         Self { address, handle, drains, stop, running }
     }
 
-    /// What it sees of the others from now on.
+    /// Gives it the view of the other servers from now on.
     pub(crate) fn see(&self, routes: Routes) {
         self.handle.set_routes(routes);
     }
@@ -59,7 +59,7 @@ pub(crate) struct Two {
     pub(crate) members: Vec<Member>,
     /// The owners of the shards.
     pub(crate) owners: Vec<Option<usize>>,
-    /// What servers advertise instead of their addresses.
+    /// The addresses that servers advertise instead of their own.
     pub(crate) advertised: BTreeMap<usize, String>,
     /// Servers that were declared gone.
     pub(crate) gone: BTreeSet<usize>,
@@ -102,7 +102,7 @@ impl Two {
         self.owners[shard as usize] = Some(member);
     }
 
-    /// The owner of a shard gives it back, and nobody has it.
+    /// The owner of a shard gives it back, and no server has it.
     pub(crate) async fn release(&mut self, shard: u32) {
         let owner = self.owners[shard as usize].take().expect("it has an owner");
         self.members[owner].handle.release(shard).await;
@@ -123,7 +123,7 @@ impl Two {
         }
     }
 
-    /// What a server sees.
+    /// The view of a server.
     pub(crate) fn routes(&self, me: usize) -> Routes {
         let server = |index: usize| ServerStatus {
             id: format!("server-{index}"),

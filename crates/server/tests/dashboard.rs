@@ -36,7 +36,7 @@ async fn the_page_and_its_files_need_no_token() {
     assert_eq!(http.get("/v1/w/tasks").await.problem().1, "access.no_token");
 }
 
-/// What a browser loads, before compression.
+/// The size of the files that a browser loads, before compression.
 const SIZE_MAX: usize = 400 * 1024;
 
 #[tokio::test]

@@ -81,7 +81,7 @@ async fn until(http: &mut Http, path: &str, status: &str) -> Value {
     panic!("it never was {status}: {last}");
 }
 
-/// What makes room, and what keeps or ends that which a caller holds.
+/// The commands that free space, and those that renew or end what a caller holds.
 fn reliefs(artifact: &Value, task: &Value, hold: &Value) -> [Value; 6] {
     [
         json!({"command": "state.delete", "namespace": "shared", "key": "k"}),
@@ -138,7 +138,7 @@ async fn a_disk_that_is_nearly_full_is_for_reading_until_it_is_not() {
     assert_eq!(fork.problem(), (429, "engine.disk_low".to_owned()));
     let get = json!({"command": "state.get", "namespace": "shared", "key": "k"});
     assert_eq!(socket.ask(get).await["result"]["value"], 1);
-    // What makes room is accepted, as is what keeps or ends that which a caller holds.
+    // Commands that free space are accepted, as are those that renew or end what a caller holds.
     for relief in reliefs(&stored["artifact"], &leased["result"], &held["result"]) {
         let response = http.post("/v1/unwatched/commands", &relief).await;
         assert_eq!(response.status, 200, "{relief}: {}", response.json());
@@ -151,7 +151,7 @@ async fn a_disk_that_is_nearly_full_is_for_reading_until_it_is_not() {
         response.status != 200 && response.problem() == (429, "engine.disk_low".to_owned())
     })
     .await;
-    // A little more is not enough, so that it does not go to and fro; much more is.
+    // A little more is not enough, so that it does not switch back and forth; much more is.
     disk.set_capacity(Some(disk.bytes_used() + (1 << 20) + 1_000));
     assert_eq!(http.command(&set("k", 2)).await.problem().1, "engine.disk_low");
     disk.set_capacity(None);

@@ -1,7 +1,8 @@
 //! A quiet workspace beside a noisy one.
 //!
-//! The server runs on the thread of the test. What is written without awaiting is in the sockets
-//! before the server sees any of it: the order of answers is determined by the server alone.
+//! The server runs on the thread of the test. Frames that are written without awaiting are in the
+//! sockets before the server sees any of them: the order of answers is determined by the server
+//! alone.
 
 use std::io::ErrorKind;
 use std::task::{Context, Waker};
@@ -106,7 +107,7 @@ async fn and_everybody_is_answered_in_order() {
     }
 }
 
-/// More entries than are encoded by the thread that serves everybody.
+/// More entries than the serving thread encodes itself.
 async fn fill(socket: &mut Socket) {
     for key in 0..100 {
         let set = json!({"command": "state.set", "workspace": "noisy", "namespace": "shared",

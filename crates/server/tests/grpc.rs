@@ -183,7 +183,7 @@ async fn a_server_of_a_cluster_passes_a_call_on_to_the_owner() {
             assert!(!missing.header("grpc-status-details-bin").is_empty());
         }
     }
-    // What has no tenant, no service or another name is refused as by a single server.
+    // A call without a tenant or a service, or with another name, is refused as by a single server.
     assert_eq!(call(&mut clients[0], "ListTasks", &[]).await.status(), "0");
     assert_eq!(call(&mut clients[0], "GetTasks", &[]).await.status(), "12");
     let path = format!("{SERVICE}/GetTask");

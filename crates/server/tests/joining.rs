@@ -1,5 +1,5 @@
-//! What servers answer before they know how many shards there are, and while they join again after
-//! they were declared gone.
+//! The answers of servers before they know how many shards there are, and while they join again
+//! after they were declared gone.
 
 use baton_server::Routes;
 use serde_json::{Value, json};

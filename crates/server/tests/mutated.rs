@@ -119,7 +119,7 @@ fn stored_events() -> Vec<Vec<u8>> {
 fn stored_holds_for_every_input() {
     let good = stored_events();
     drive(&good, targets::stored);
-    // Those with a comparison as well.
+    // The states with a comparison as well.
     let state: Vec<Vec<u8>> = good
         .iter()
         .filter_map(|event| Some(event.strip_prefix(b"\x81\xa5state")?.to_vec()))

@@ -261,7 +261,7 @@ fn card(url: &str, version: &str) -> String {
     json!({"name": "odd", "supportedInterfaces": [interface]}).to_string()
 }
 
-/// What the hand-off to a peer is rejected with.
+/// The reason with which the hand-off to a peer is rejected.
 async fn rejection(settings: Settings) -> String {
     let here = Harness::with(settings).await;
     let mut ada = here.http().await;
@@ -403,7 +403,7 @@ async fn an_agent_may_register_with_its_address_where_that_is_allowed() {
     command(&mut bob, "bob", &done(&work, &json!("welcome"))).await;
     let ended = task_becomes(&mut ada, &task, "completed").await;
     assert_eq!(ended["result"], "welcome", "{ended}");
-    // It is no peer any more, and nobody takes what is for it.
+    // It is no longer a peer, and no server takes its tasks.
     let leave = json!({"command": "agent.leave", "agent": "guest"});
     command(&mut ada, "guest", &leave).await;
     let register = json!({"command": "agent.register", "agent": "guest", "ttl_ms": 600_000});

@@ -1,4 +1,4 @@
-//! What a server logs, and what it does not.
+//! The content of the server log, and what it omits.
 
 use std::io::Write;
 use std::sync::mpsc::{Receiver, Sender, channel};

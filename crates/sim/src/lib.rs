@@ -31,7 +31,7 @@
 //! | `story` | requests and answers in words |
 //! | [`coverage`], [`trace`] | which rare events occurred, and the trace |
 //!
-//! Deliberately absent: threads and the network. What they add is tested elsewhere; here every
+//! Deliberately absent: threads and the network. Their additions are tested elsewhere; here every
 //! interleaving is a choice of the seed.
 
 pub mod actors;

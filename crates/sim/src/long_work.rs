@@ -49,7 +49,7 @@ impl World {
         self.settle(&workspace)
     }
 
-    /// Whoever asks a workspace whose tables are away has to wait until they are back.
+    /// A request to a workspace whose tables are away has to wait until they are back.
     pub(crate) fn wait_settled(&mut self, workspace: &WorkspaceName) -> Audit {
         if !self.server().shard.machine().is_away(workspace) {
             return Ok(());
@@ -61,7 +61,7 @@ impl World {
             "`{workspace}` is seen between two revisions"
         );
         self.coverage.met("long: a request waited for it");
-        // What was lost with a write may be finished before it.
+        // Work that was lost with a write may be finished before it.
         while self.server().shard.machine().is_away(workspace) {
             self.settle(workspace)?;
         }
@@ -79,7 +79,7 @@ impl World {
         }
     }
 
-    /// What takes long in a workspace is finished.
+    /// Finishes long work in a workspace.
     pub(crate) fn settle(&mut self, workspace: &WorkspaceName) -> Audit {
         let server = self.server.as_mut().expect("a server runs between steps");
         let lent = server.lent.iter().position(|(name, _)| name == workspace);
@@ -144,7 +144,7 @@ impl World {
         match held {
             Some(held) => self.pending[index].waiting = RequestState::Read(held),
             None => {
-                // What it had was lost with a write; its caller asks again.
+                // Its tables were lost with a write; its caller asks again.
                 self.coverage.met("long: a reader had what was lost");
                 let pending = self.pending.remove(index);
                 self.agents[pending.agent].waiting -= 1;

@@ -150,7 +150,7 @@ impl World {
         Ok(())
     }
 
-    /// What a fresh server has done on its own: it ends the waits of lost callers.
+    /// The commits that a fresh server has made on its own: it ends the waits of lost callers.
     fn given_up(workspace: &WorkspaceName, fresh: &Server) -> Audit<Vec<Batch>> {
         let mut given_up = Vec::new();
         for body in fresh.log.take_acknowledged() {

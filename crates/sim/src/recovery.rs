@@ -1,5 +1,5 @@
-//! What must exist after a restart: everything that was acknowledged, all or none of what was in
-//! flight, and nothing else.
+//! The data that must exist after a restart: everything that was acknowledged, all or none of the
+//! batches in flight, and nothing else.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ const BATCHES_BYTES: usize = 1 << 16;
 impl World {
     /// Checks that the server, which has just started, has everything.
     pub(crate) fn recover(&mut self, unknown: Option<Vec<u8>>) -> Audit {
-        // What was in flight was decided by the previous server.
+        // The batches in flight were decided by the previous server.
         self.recover_log(unknown)?;
         let now = self.clock.now();
         self.auditor.server_up(now);

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use baton_log::faulty::FaultyDisk;
 use baton_log::{AppendError, FileLog, Log, Position};
 
-/// What passed through the tap since it was last emptied.
+/// The records that passed through the tap since it was last emptied.
 #[derive(Default)]
 pub struct TapRecords {
     /// Bodies that were acknowledged, in order.

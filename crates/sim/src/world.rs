@@ -180,7 +180,7 @@ impl World {
         }
     }
 
-    /// What a server does on its own between two steps, and the checks of the auditor.
+    /// The commits of a server on its own between two steps, and the checks of the auditor.
     fn after_step(&mut self) -> Audit {
         self.notice_loss()?;
         self.absorb()?;

@@ -185,7 +185,7 @@ fn without_a_planted_bug_nothing_is_found_with_several_servers() {
     assert_eq!(first_shared_breach(SEEDS_CLEAN), None);
 }
 
-/// Switches on one bug after the other. Those that no seed finds are returned.
+/// Switches on one bug after the other. Bugs that no seed finds are returned.
 fn missed(
     planted: &[(&'static str, &str)],
     seeds_max: u64,

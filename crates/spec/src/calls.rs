@@ -9,7 +9,7 @@ use crate::{examples, reference, transaction};
 pub(crate) struct SpecialCall {
     pub(crate) name: &'static str,
     pub(crate) summary: &'static str,
-    /// What a reader needs to know besides the fields, as Markdown.
+    /// The description besides the fields, as Markdown.
     pub(crate) details: &'static str,
     /// Method and path, if it can be sent over HTTP.
     pub(crate) http: Option<(&'static str, &'static str)>,

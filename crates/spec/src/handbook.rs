@@ -166,7 +166,7 @@ fn write_operation(
     }
 }
 
-/// What the description of a type says after its first sentence, which repeats the summary.
+/// The description of a type after its first sentence, which repeats the summary.
 fn further(schema: &Value) -> String {
     let description = sentence(schema);
     description.split_once(". ").map(|(_, further)| format!(" {further}")).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! What a rule reports, and how a test presents it.
+//! The report of a rule, and its presentation by a test.
 //!
 //! One line per finding, in the `file:line: …` form that editors turn into links. All findings of a
 //! rule are shown at once.

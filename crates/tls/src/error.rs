@@ -14,7 +14,7 @@ baton_core::refusals! {
         Unreadable {
             /// The file.
             path: String,
-            /// What is wrong with it.
+            /// The reason.
             reason: String,
         } => {
             code: "tls.unreadable",
@@ -33,7 +33,7 @@ baton_core::refusals! {
             certificate: String,
             /// The key file.
             key: String,
-            /// What is wrong.
+            /// The reason.
             reason: String,
         } => {
             code: "tls.unusable",
@@ -46,7 +46,7 @@ baton_core::refusals! {
         /// There are no trusted certificate authorities.
         #[error("there is no trusted certificate authority: {reason}")]
         NoRoots {
-            /// What is wrong.
+            /// The reason.
             reason: String,
         } => {
             code: "tls.no_roots",
@@ -72,7 +72,7 @@ baton_core::refusals! {
         Untrusted {
             /// The host.
             host: String,
-            /// What is wrong with its certificate.
+            /// The error of its certificate.
             reason: String,
         } => {
             code: "tls.untrusted",
@@ -87,7 +87,7 @@ baton_core::refusals! {
         /// The TLS handshake failed.
         #[error("the TLS handshake failed: {reason}")]
         Broken {
-            /// What happened.
+            /// The error, in words.
             reason: String,
         } => {
             code: "tls.broken",

@@ -34,7 +34,7 @@ const PROBES_MAX: u32 = 3;
 
 /// Lets the system notice within half a minute that the peer has vanished, although nothing is
 /// sent: a machine that lost its power or its network closes nothing, and a request that waits for
-/// its answer would wait for nobody.
+/// its answer would wait for ever.
 pub fn probe_quiet_peer(socket: &TcpStream) -> Result<()> {
     sockopt::set_tcp_keepidle(socket, PROBE_AFTER)?;
     sockopt::set_tcp_keepintvl(socket, PROBE_EVERY)?;

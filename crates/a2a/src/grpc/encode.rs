@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 use super::schema::{Kind, Rule};
 use super::wire::Writer;
 
-/// Writes a message. What is not of its schema is left out: a test compares everything that the
-/// service answers with.
+/// Writes a message. Fields that are not in its schema are left out: a test compares everything
+/// that the service answers with.
 pub(super) fn message(writer: &mut Writer, kind: Kind, value: &Value) {
     let Kind::Message(fields) = kind else { return };
     for field in fields {

@@ -6,7 +6,7 @@
 //!
 //! 1. The schema is written by `scripts/a2a_schema.py` from the official definition, and compared
 //!    with it by `scripts/a2a`. There is no type here for any message.
-//! 2. What an operation does is decided by [`Service`](crate::Service), for every binding.
+//! 2. [`Service`](crate::Service) implements the operations for every binding.
 //!
 //! Deliberately absent: compressed messages and streams from the client, which no operation has.
 
@@ -27,7 +27,7 @@ use crate::method::Method;
 
 /// How deep a message may be, in levels of JSON.
 const DEPTH_MAX: usize = 100;
-/// What a message in a header is escaped of.
+/// The characters that are escaped in a message in a header.
 const ESCAPED: &AsciiSet = &CONTROLS.add(b'%');
 /// The length of the head of a frame: whether it is compressed, and its length.
 const HEAD: usize = 5;
@@ -80,7 +80,7 @@ pub fn answer(method: Method, answer: &Value) -> Vec<u8> {
 pub struct Status {
     /// The code, in digits.
     pub code: u8,
-    /// What happened, escaped.
+    /// The error in words, escaped.
     pub message: String,
     /// A `google.rpc.Status` with the same and the reason, in Base64.
     pub details: String,

@@ -13,7 +13,7 @@ const SCHEMA: &str = include_str!("schema.json");
 pub(super) struct Schema {
     /// The name of the service.
     pub(super) service: String,
-    /// What each method receives and returns.
+    /// The message types that each method receives and returns.
     pub(super) methods: HashMap<String, [String; 2]>,
     pub(super) messages: HashMap<String, Vec<Field>>,
     pub(super) enums: HashMap<String, HashMap<String, i32>>,
@@ -33,7 +33,7 @@ pub(super) enum Rule {
     Map,
 }
 
-/// What a field contains.
+/// The type of a field.
 #[derive(Clone, Copy)]
 pub(super) enum Kind {
     Text,

@@ -7,7 +7,8 @@ fn framed(message: &[u8]) -> Vec<u8> {
     [&[0][..], &length.to_be_bytes(), message].concat()
 }
 
-/// What a client would read of an answer, or a server of a request of the same type.
+/// The content that a client would read from an answer, or a server from a request of the same
+/// type.
 fn through(method: Method, value: &Value) -> Value {
     let frame = answer(method, value);
     decode::message(Kind::named(&messages(method)[1]), &frame[HEAD..]).unwrap()

@@ -1,4 +1,4 @@
-//! What comes back from an agent.
+//! The answers of an agent.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use super::interface::{Binding, shown};
 /// Why an agent cannot be used, and whether a repetition may help.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeerError {
-    /// What went wrong, in words.
+    /// The error, in words.
     pub detail: String,
     /// Whether a repetition may help.
     pub again: bool,

@@ -1,4 +1,4 @@
-//! What an agent of another system is sent.
+//! The message that is sent to an agent of another system.
 
 use baton_core::handoff::{Handoff, TransferContext};
 use baton_core::task::Task;

@@ -8,8 +8,8 @@
 //!
 //! 1. A message has a stable `messageId` and a context of its own: a sender that does not know
 //!    whether it arrived finds the task by its context, or sends it again.
-//! 2. Whatever a peer says is input: it is checked, and what cannot be used is an error with a
-//!    reason.
+//! 2. Everything that a peer sends is untrusted input: it is checked, and unusable input is an
+//!    error with a reason.
 
 mod answer;
 mod assignment;

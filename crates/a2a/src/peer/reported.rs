@@ -1,4 +1,4 @@
-//! What an agent of another system says about a task.
+//! The state of a task, as an agent of another system reports it.
 
 use serde_json::{Value, json};
 
@@ -9,14 +9,14 @@ use crate::transfer::TRANSFER_CONTEXT;
 /// How long the id of a task may be.
 const ID_BYTES_MAX: usize = 512;
 
-/// What an agent of another system says about a task.
+/// The state of a task, as an agent of another system reports it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reported {
     /// Its id there; empty if the agent answered without a task.
     pub id: String,
     /// Its context there.
     pub context: String,
-    /// What became of it.
+    /// The state of the task.
     pub state: State,
     /// A note, a question or an error.
     pub remark: Option<Value>,
@@ -30,7 +30,7 @@ pub struct Reported {
     pub transfer: Option<Value>,
 }
 
-/// What became of a task elsewhere.
+/// The state of a task in another system.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum State {
     /// It waits for a worker.

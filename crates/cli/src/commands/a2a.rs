@@ -169,7 +169,7 @@ fn progress(update: &Value) -> String {
     if said.is_empty() { plain(&name) } else { plain(&format!("{name}: {said}")) }
 }
 
-/// What came of a message, for people.
+/// The outcome of a message, for people.
 fn text(ended: &Value) -> String {
     if let Some(message) = ended.get("message") {
         return format!("{}\n", plain(&words(&message["parts"])));

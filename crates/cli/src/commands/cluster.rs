@@ -75,7 +75,7 @@ struct Drain {
 /// a second.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// What was seen longer ago than this may have changed: a server looks several times a second.
+/// A status older than this may be outdated: a server looks several times a second.
 const RECENT_MS: u64 = 3_000;
 
 /// A line of the table.

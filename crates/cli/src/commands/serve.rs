@@ -143,7 +143,7 @@ impl Serve {
     }
 }
 
-/// What has the data of a folder.
+/// The engines that have the data of a folder.
 enum Engines {
     One(Baton),
     Shards(FolderShards),

@@ -179,7 +179,7 @@ impl Whose {
     }
 }
 
-/// Whose budget it is, in words.
+/// The owner of a budget, in words.
 fn owner(of: &Payer) -> String {
     match of {
         Payer::Task(task) => format!("task {task}"),

@@ -31,7 +31,7 @@ const LIMITS: [(&str, bool, bool); 7] = [
     ("history_bytes_max", true, false),
 ];
 
-/// What a table of limits applies to.
+/// The scope of a table of limits.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Scope {
     EveryWorkspace,

@@ -1,10 +1,10 @@
 //! Reservations of files by path pattern.
 //!
 //! A reservation is a lock whose name is `path:` and the pattern, so that it has a holder, a token
-//! and a time to live, ends with its holder's session, and is listed with all other locks. That no
-//! two holders have overlapping patterns is ensured by one more lock: every reservation compares
-//! the patterns and acquires its own lock under the token of that one, so that an agent which
-//! stalls between the two is refused.
+//! and a time to live, ends with its holder's session, and is listed with all other locks. One more
+//! lock ensures that no two holders have overlapping patterns: every reservation compares the
+//! patterns and acquires its own lock under the token of that one, so that an agent which stalls
+//! between the two is refused.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What a workspace spends, and its budgets.
+//! The spending of a workspace, and its budgets.
 
 use baton_core::spend::{Budget, Command, List, Payer, Query, Record, Recorded, Spent, Total};
 use baton_core::{AgentId, TaskId};

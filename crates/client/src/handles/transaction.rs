@@ -26,14 +26,14 @@ impl Transaction {
         self
     }
 
-    /// Adds a command. It sees the effects of those before it. If it comes to nothing, such as a
-    /// lock that is not free, no command is executed.
+    /// Adds a command. It sees the effects of those before it. If it has no effect, such as a lock
+    /// that is not free, no command is executed.
     pub fn command(mut self, command: impl Into<Command>) -> Self {
         self.commands.push(command.into());
         self
     }
 
-    /// Adds a command that may come to nothing: the others are executed all the same.
+    /// Adds a command that may have no effect: the others are executed all the same.
     pub fn optional(mut self, command: impl Into<Command>) -> Self {
         self.optional.push(self.commands.len());
         self.command(command)

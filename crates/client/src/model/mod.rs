@@ -43,13 +43,13 @@ pub enum ModelError {
     Endpoint {
         /// The endpoint.
         url: String,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
     /// The model could not be called.
     #[error("the model could not be asked: {reason}")]
     Unreachable {
-        /// What went wrong.
+        /// The error, in words.
         reason: String,
     },
     /// The endpoint could not be authenticated.
@@ -66,7 +66,7 @@ pub enum ModelError {
     /// The response is not valid.
     #[error("the endpoint answered otherwise than it should: {reason}")]
     Odd {
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
 }

@@ -86,7 +86,7 @@ impl Awaits {
     }
 }
 
-/// What a result grants: each item, if it is a list and nothing else.
+/// The items that a result grants: each item, if it is a list and nothing else.
 fn granted(result: &Value) -> &[Value] {
     let only = result.as_object().filter(|fields| fields.len() == 1);
     let list = only.and_then(|fields| fields.values().next()).and_then(Value::as_array);
@@ -286,7 +286,7 @@ fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawVa
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
-/// What was pushed for a watch.
+/// The content of a push for a watch.
 pub(crate) enum Pushed {
     /// An item.
     Item {
@@ -352,7 +352,7 @@ impl<'a> ServerFrame<'a> {
         Ok(begun.from)
     }
 
-    /// What was pushed.
+    /// The content of a push.
     pub(crate) fn pushed(&self) -> Result<Pushed, String> {
         if let Some(problem) = self.problem()? {
             return Ok(Pushed::Ended(problem));
@@ -387,7 +387,7 @@ fn one_minimal(name: &str, result: &RawValue) -> Result<Reply, String> {
     if !operation.is_some_and(wire::Operation::returns_minimal) {
         return one(name, result);
     }
-    // What a call receives has no shorter form.
+    // Calls that receive something have no shorter form.
     if operation.is_some_and(|it| it.other_reply.is_some())
         && let Ok(reply) = one(name, result)
     {

@@ -18,7 +18,7 @@ const SERVERS_MAX: usize = 32;
 /// one of them at a time.
 pub(crate) struct Servers {
     dialers: Vec<Dialer>,
-    /// The one that was last connected to.
+    /// The server that was last connected to.
     current: AtomicUsize,
 }
 

@@ -64,7 +64,7 @@ pub fn of_shards(
         });
         let merged = merge(shards, home(shards), pipes, output);
         let parts: Vec<_> = parts.into_iter().map(ScopedJoinHandle::join).collect();
-        // What looks damaged was cut off by the failure of its shard.
+        // Files that look damaged were truncated by the failure of their shard.
         if matches!(merged, Err(Error::BackupDamaged { .. })) {
             for part in parts {
                 part.map_err(|_| Error::Closed)??;

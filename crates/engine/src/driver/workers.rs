@@ -119,7 +119,7 @@ impl Driver {
         answer.answer().await
     }
 
-    /// Ends the workers. What is submitted from now on is finished by its callers.
+    /// Ends the workers. Work that is submitted from now on is finished by its callers.
     pub(super) fn stop_workers(&self) {
         let mut machine = self.shard.machine();
         machine.limit_slices(usize::MAX);
@@ -139,7 +139,7 @@ impl Driver {
 
     fn read(&self, Read { lent, query, answer }: Read) {
         let read = self.shard.read_lent(lent, |space| space.query(&query));
-        // What had to wait for the tables has to be done.
+        // The jobs that waited for the tables are done now.
         self.sync.notify();
         answer.complete(match read {
             Ok(Some(held)) if held.judge(|(reply, _)| reply.is_some()) => {

@@ -49,7 +49,7 @@ use crate::blobs::BlobKind;
 
 /// The magic letters of an export.
 const MAGIC: [u8; 8] = *b"BATONEXP";
-/// Those of a fork on its way to another shard.
+/// The first bytes of a fork that is sent to another shard.
 const FORK_MAGIC: [u8; 8] = *b"BATONFRK";
 /// The newest known format.
 pub const FORMAT: u16 = 1;
@@ -86,7 +86,7 @@ pub(crate) struct ContentHeader {
 }
 
 impl ContentHeader {
-    /// What it is.
+    /// The kind of blob.
     pub(crate) fn kind(&self) -> BlobKind {
         if self.is_secret { BlobKind::Secrets } else { BlobKind::Artifacts }
     }

@@ -66,7 +66,7 @@ impl EngineWatch {
             let pattern = watch.queue.filter().pattern.clone();
             let (aside, name) = (Arc::clone(&baton.driver), workspace.clone());
             let held = run_blocking(move || aside.shard.matching(&name, &pattern)).await??;
-            // What had to wait for that.
+            // The jobs that waited for that are done now.
             driver.notify_sync();
             let durable = driver.wait_durable(held.group()).await?;
             let (entries, revision) = held.open(durable);

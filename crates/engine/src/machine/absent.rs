@@ -68,8 +68,8 @@ impl Machine {
         }
     }
 
-    /// Drops the least recently used workspaces if there are more than this many. Those that are
-    /// watched, awaited or not durable yet stay.
+    /// Drops the least recently used workspaces if there are more than this many. Workspaces that
+    /// are watched, awaited or not durable yet stay.
     pub fn evict_beyond(&mut self, residents_max: usize) {
         if self.residents.len() < residents_max {
             return;

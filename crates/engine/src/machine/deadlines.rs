@@ -45,7 +45,8 @@ impl Machine {
     /// Workspaces with a due deadline.
     pub fn due(&self, now: Timestamp) -> Vec<WorkspaceName> {
         let due = self.deadlines.iter().take_while(|(moment, _)| *moment <= now);
-        // What is due in a workspace whose tables are away is done when they are back.
+        // Actions that are due in a workspace whose tables are away are done when the tables are
+        // back.
         let due = due.filter(|(_, workspace)| !self.is_blocked(workspace));
         due.map(|(_, workspace)| workspace.clone()).collect()
     }

@@ -6,9 +6,9 @@
 //! ```
 //!
 //! Time in a workspace never runs backwards, and a clock that is behind must not stop it: leases,
-//! waits and delays would not end until the clock has caught up. What the machine keeps for its
-//! driver, such as the next alarm, is by the clock; everything in a space, in the log and in the
-//! names of snapshots is by the time of the workspace.
+//! waits and delays would not end until the clock has caught up. Times that the machine keeps for
+//! its driver, such as the next alarm, are by the clock; all times in a space, in the log and in
+//! the names of snapshots are by the time of the workspace.
 
 use baton_core::{Space, Timestamp, WorkspaceName};
 
@@ -75,8 +75,8 @@ impl Machine {
         ahead_ms
     }
 
-    /// Nobody was heard until this moment, for example because the process was stopped: nobody
-    /// loses anything for the silence.
+    /// No agent could be heard until this moment, for example because the process was stopped, so
+    /// no agent loses anything because of the silence.
     pub fn resume(&mut self, now: Timestamp) {
         self.served_since = now;
         for (workspace, resident) in &mut self.residents {

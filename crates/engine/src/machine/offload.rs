@@ -41,7 +41,7 @@ const HEAVY_WORK_MIN: usize = 16;
 const UNITS_PER_WORK: usize = 4;
 /// Records that a query looks at in about the same time.
 pub(super) const RECORDS_PER_WORK: usize = 16;
-/// Most heavy commits that are remembered, if nobody asks for them.
+/// The maximum number of heavy commits that are remembered, if no caller asks for them.
 const HEAVY_COMMITS_MAX: usize = 1_024;
 
 /// The tables of a workspace. Asking for them while they are away is a bug.
@@ -75,14 +75,14 @@ impl DerefMut for Tables {
     }
 }
 
-/// What happened to a workspace while its tables were away.
+/// The changes to a workspace that arrived while its tables were away.
 #[derive(Default)]
 pub(super) struct Away {
     /// The call that is answered when they are back, unless it waits for something else then.
     pub(super) caller: Option<Arc<Waiter>>,
     /// Waiting calls whose callers have gone.
     pub(super) given_up: Vec<WaitId>,
-    /// Nobody could be heard until then, by the time of the workspace.
+    /// No agent could be heard until then, by the time of the workspace.
     pub(super) woken_at: Option<Timestamp>,
 }
 
@@ -107,7 +107,7 @@ pub(super) struct Undecided {
     pub(super) work: usize,
 }
 
-/// What a worker does.
+/// A job of a worker.
 enum Work {
     /// A commit to finish.
     Finish(Box<Suspended<Option<CallOutcome>>>),
@@ -147,7 +147,7 @@ impl Lent {
     }
 }
 
-/// What a worker has done.
+/// The result of a worker's job.
 pub struct Finished {
     workspace: WorkspaceName,
     stay: u64,

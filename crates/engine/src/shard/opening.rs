@@ -1,4 +1,4 @@
-//! What a log and its files say about its workspaces when it is opened.
+//! The facts about workspaces in a log and its files when it is opened.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -34,7 +34,7 @@ pub(super) fn machine(log: &impl Log, now: Timestamp) -> Result<Machine, Error> 
 type Tails = HashMap<WorkspaceName, Tail>;
 type Deadlines = HashMap<WorkspaceName, Seen>;
 
-/// What the newest batch of a workspace in the log says about time, by the workspace's own.
+/// The times in the newest batch of a workspace in the log, by the workspace's own time.
 #[derive(Default)]
 struct Seen {
     time: Timestamp,

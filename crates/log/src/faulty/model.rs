@@ -16,11 +16,11 @@ pub(crate) type FileId = u64;
 
 #[derive(Clone, Debug, Default)]
 struct File {
-    /// What a reader sees.
+    /// The content that a reader sees.
     cached: Vec<u8>,
-    /// What survives a power cut for certain, before random choices are applied.
+    /// The content that survives a power cut for certain, before random choices are applied.
     durable: Vec<u8>,
-    /// What was written since the last sync, in order.
+    /// The writes since the last sync, in order.
     unsynced: Vec<(usize, Vec<u8>)>,
 }
 

@@ -57,8 +57,8 @@ impl<D: Disk> Appender<D> {
     /// Continues at the tail of a segment, after securing what is before and after it.
     ///
     /// The last record may have been read from a cache whose write failed. It is written again, so
-    /// that a reader that sees it now will also see it later. What follows it, up to `torn_until`,
-    /// is overwritten so that a torn record cannot reappear.
+    /// that a reader that sees it now will also see it later. The bytes after it, up to
+    /// `torn_until`, are overwritten so that a torn record cannot reappear.
     pub(crate) fn resume(
         disk: &D,
         segment: Arc<Segment<D::File>>,

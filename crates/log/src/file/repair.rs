@@ -50,7 +50,7 @@ pub struct Damage {
     pub file: PathBuf,
     /// The byte in it where the damage begins.
     pub offset: u64,
-    /// What does not match.
+    /// The mismatch.
     pub reason: String,
     /// How many valid records follow it. A repair removes them.
     pub records_after: u64,

@@ -36,7 +36,7 @@ pub struct ShardsLock<D: Disk = SystemDisk> {
     _lock: D::Lock,
 }
 
-/// What a folder says about its shards.
+/// The number of shards that a folder records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Division {
     shards: u32,
@@ -141,7 +141,7 @@ fn require_log<D: Disk>(disk: &D, folder: &Path) -> Result<(), OpenError> {
     Err(failed(folder)(io::Error::new(ErrorKind::NotFound, reason)))
 }
 
-/// What a folder says about its shards; none if it has none.
+/// The number of shards that a folder records; none if it has none.
 fn division<D: Disk>(disk: &D, folder: &Path) -> Result<Option<Division>, OpenError> {
     let path = number_path(folder);
     let file = match disk.open(&path) {

@@ -9,8 +9,8 @@
 //! ```
 //!
 //! Overwriting existing bytes of a file costs half of what growing it costs, so a segment is
-//! written once completely before its first record. That takes a while, so it is done ahead of time
-//! on a separate thread; a recycled segment avoids even that.
+//! written once completely before its first record. Preallocation takes a while, so it is done
+//! ahead of time on a separate thread; a recycled segment avoids even that.
 //!
 //! Invariants:
 //!

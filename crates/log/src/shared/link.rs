@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::rows::Rows;
 
-/// What a statement is for. Each purpose has its own connection.
+/// The purpose of a statement. Each purpose has its own connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Purpose {
     /// A standby looks who owns the log, and declares it gone.
@@ -22,7 +22,7 @@ pub enum Purpose {
     Read,
 }
 
-/// What becomes of a request.
+/// The result of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
     /// It arrives.

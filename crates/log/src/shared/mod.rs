@@ -8,9 +8,9 @@
 //! ```
 //!
 //! It behaves as the log in `PostgreSQL`: every statement is executed whole or not at all, takes
-//! effect only with the epoch of the owner, and may lose its request or its answer on the way. What
-//! is decided about heartbeats, licences and unknown outcomes is decided by
-//! [`ownership`](crate::ownership), as there.
+//! effect only with the epoch of the owner, and may lose its request or its answer on the way.
+//! Heartbeats, licences and unknown outcomes follow the rules of [`ownership`](crate::ownership),
+//! as in the real log.
 //!
 //! | module | part |
 //! |---|---|

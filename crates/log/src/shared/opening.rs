@@ -274,7 +274,7 @@ impl Log for SharedLog {
         let next = Position(tail.0 + body.len() as u64 + 1);
         if let Err(failed) = self.insert(tail, next, body) {
             if let AppendError::WentBack { .. } = failed {
-                // What is in memory is not what the log has.
+                // The records in memory differ from those of the log.
                 self.owned.licence.lose();
             }
             *locked(&self.failed) = Some(failed.clone());

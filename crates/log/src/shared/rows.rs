@@ -1,7 +1,7 @@
-//! What the database stores, and its statements.
+//! The tables of the database, and its statements.
 //!
-//! A statement is a method of [`Rows`], executed under one lock. Those that change the log name the
-//! epoch of their sender, and change nothing if another one is the owner's.
+//! A statement is a method of [`Rows`], executed under one lock. Statements that change the log
+//! name the epoch of their sender, and change nothing if it is not that of the owner.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -27,7 +27,7 @@ pub struct Appended {
     pub body: Arc<[u8]>,
 }
 
-/// What is stored.
+/// The content of the tables.
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
     servers: BTreeMap<u64, Server>,
@@ -52,7 +52,7 @@ struct Server {
     is_gone: bool,
 }
 
-/// Who owns the log.
+/// The owner of the log.
 #[derive(Clone, Debug)]
 pub(super) struct Owner {
     pub(super) epoch: i64,
@@ -250,7 +250,7 @@ impl Rows {
         }
         self.sync();
         self.start = self.start.max(before);
-        // What has no record keeps its position by the start.
+        // Without a record, the position is kept by the start.
         self.records = self.records.split_off(&self.start);
         true
     }

@@ -21,7 +21,7 @@ pub(super) async fn run(call: &Call<'_>) -> Result<Value, Problem> {
     brief(call.workspace, call.detail).await
 }
 
-/// Who the agent is, what it holds, and what waits for it.
+/// The identity of the agent, its work, and the work that waits for it.
 pub(crate) async fn brief(workspace: &Workspace, detail: Detail) -> Result<Value, Problem> {
     let agent = workspace.agent().as_str();
     let limit = if detail == Detail::Concise { ITEMS } else { 4 * ITEMS };

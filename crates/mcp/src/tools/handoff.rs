@@ -97,7 +97,7 @@ async fn offer(call: &Call<'_>, arguments: &Arguments) -> Result<Value, Problem>
     }))
 }
 
-/// What became of it. The agent knows what it has written itself.
+/// The outcome. The agent knows what it has written itself.
 fn outcome(handoff: &Value) -> Value {
     let id = short(handoff["id"].as_str().unwrap_or_default());
     given(json!({
@@ -113,7 +113,7 @@ fn outcome(handoff: &Value) -> Value {
 /// A question to a person: whether a hand-off is approved.
 pub(crate) struct Approval {
     handoff: String,
-    /// What the person is shown, and is later compared with.
+    /// The digest that the person is shown, and that is later compared.
     pub(crate) digest: String,
     /// The question.
     pub(crate) message: String,

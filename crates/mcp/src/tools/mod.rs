@@ -37,7 +37,7 @@ impl Call<'_> {
         self.workspace.agent().as_str()
     }
 
-    /// The arguments as a type. What the tool does not know is refused by its name.
+    /// The arguments as a type. An unknown field is refused by its name.
     fn read<T: DeserializeOwned>(&self) -> Result<T, Problem> {
         let text = Value::Object(self.arguments.clone()).to_string();
         let fields = Fields::parse(&text).map_err(|error| fault(&error))?;

@@ -88,7 +88,7 @@ async fn known_fraction(call: &Call<'_>, task: &str) -> Result<Value, Problem> {
     Ok(if fraction.is_number() { fraction.clone() } else { json!(0) })
 }
 
-/// What changed. The agent knows what it has written itself.
+/// The changes. The agent knows what it has written itself.
 fn brief(task: &Value) -> Value {
     let names = ["id", "type", "status", "holder", "token", "lease_ends", "warnings"];
     let members = names.iter().filter(|name| !task[**name].is_null());

@@ -58,7 +58,7 @@ pub struct WebSocketBackend {
     last_id: u64,
     /// The waiting calls, with the ids of their requests.
     waits: Vec<(String, u64)>,
-    /// What arrived while waiting for something else.
+    /// The messages that arrived while waiting for another one.
     others: Vec<Value>,
 }
 

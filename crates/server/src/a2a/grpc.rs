@@ -81,7 +81,7 @@ pub(crate) fn workspace_of_call(path: &str, body: &[u8]) -> String {
     if workspace.is_empty() { WORKSPACE.to_owned() } else { workspace.to_owned() }
 }
 
-/// Who a call is for. Of the tenant, the workspace is left.
+/// The addressee of a call. Of the tenant, the workspace is left.
 fn addressee(params: &mut Value) -> Result<Addressee, Error> {
     let tenant = params["tenant"].as_str().unwrap_or_default();
     let Some((workspace, agent)) = tenant.split_once("/agents/") else {

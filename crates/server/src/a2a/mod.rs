@@ -140,7 +140,7 @@ async fn answer(
     })
 }
 
-/// Who a path is for, and the rest of it.
+/// The addressee of a path, and the rest of the path.
 fn addressed(path: &str) -> Option<(Addressee, String)> {
     if let Some(rest) = path.strip_prefix(FLEET) {
         return Some((Addressee::Fleet, rest.to_owned()));

@@ -1,4 +1,4 @@
-//! What a caller may do, and what it is charged: the one place where that is decided.
+//! The permissions of a caller and its quotas: they are checked here and nowhere else.
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,7 +24,7 @@ pub(crate) struct Authority {
     pub(super) place: Option<ShardSlot>,
 }
 
-/// What a call of the fast path costs, and who pays for it.
+/// The cost of a call of the fast path, and the meters that are charged.
 #[derive(Default)]
 pub(crate) struct FastCharge {
     meters: [Option<Arc<Meter>>; 2],
@@ -72,13 +72,13 @@ impl Authority {
         self.credential.as_ref().map(|credential| &*credential.principal)
     }
 
-    /// What the caller may do; none if everything.
+    /// The permissions of the caller; none if it may do everything.
     pub(crate) fn grant(&self) -> Option<&Grant> {
         Some(&self.principal()?.grant)
     }
 
-    /// Whether the caller is shown the fencing tokens of other agents. Without access tokens nobody
-    /// is an operator: the name of an agent is all that is known.
+    /// Whether the caller is shown the fencing tokens of other agents. Without access tokens no
+    /// caller is an operator: only the name of the agent is known.
     pub(crate) fn sees_tokens(&self) -> bool {
         self.grant().is_some_and(|grant| grant.role >= Role::Operator)
     }
@@ -264,8 +264,8 @@ impl Authority {
         self.credential.is_some()
     }
 
-    /// Those who share what is scarce with this caller: its token, and the workspace if one is
-    /// named.
+    /// The sharers of limited resources that this caller counts as: its token, and the workspace if
+    /// one is named.
     pub(crate) fn sharers(&self, workspace: Option<&WorkspaceName>) -> Vec<Sharer> {
         let token = self.principal().map(|principal| Sharer::Token(principal.who.clone()));
         token.into_iter().chain(workspace.cloned().map(Sharer::Workspace)).collect()

@@ -38,7 +38,7 @@ pub struct TokenRecord {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[cfg_attr(feature = "schema", schemars(skip))]
     digest: String,
-    /// What the token permits.
+    /// The permissions of the token.
     #[serde(flatten)]
     pub grant: Grant,
     /// The quota of the token. If omitted, the server's quota for tokens.
@@ -76,7 +76,7 @@ impl TokenRecord {
 pub struct Wanted {
     /// A name for people.
     pub name: String,
-    /// What the token permits.
+    /// The permissions of the token.
     pub grant: Grant,
     /// Time to live in milliseconds. If omitted, the token does not expire.
     #[serde(default)]
@@ -155,7 +155,7 @@ baton_core::refusals! {
         Broken {
             /// Its name.
             id: String,
-            /// What is wrong.
+            /// The reason.
             reason: String,
         } => {
             code: "access.unusable",

@@ -1,5 +1,5 @@
 //! Servers that an operator empties without stopping them: which one is meant, and whether it can
-//! be. What is recorded is recorded in the log, by whoever serves the requests of this module.
+//! be. The code that handles the requests of this module records them in the log.
 
 use std::time::Duration;
 
@@ -24,12 +24,14 @@ pub(crate) const DRAIN: &str = "/v1/access/cluster/drain";
 pub(crate) const UNDRAIN: &str = "/v1/access/cluster/undrain";
 /// Requests that wait until the log has recorded them.
 pub(super) const REQUESTS_MAX: usize = 16;
-/// How long that is awaited. The log is tried again for ten seconds; the operator is told earlier.
+/// How long that is awaited. The log is retried for ten seconds; the operator gets an answer
+/// earlier.
 const RECORDED_MAX: Duration = Duration::from_secs(5);
 /// The name of a server is short.
 const BODY_BYTES_MAX: usize = 4 << 10;
 
-/// That a server is to have no shards, or some again: to be recorded in the log.
+/// A request, to be recorded in the log, that a server gives all its shards away, or may have some
+/// again.
 #[derive(Debug)]
 pub struct DrainRequest {
     /// The id of the server.
@@ -39,7 +41,7 @@ pub struct DrainRequest {
     answer: oneshot::Sender<Recorded>,
 }
 
-/// What became of a [`DrainRequest`].
+/// The result of a [`DrainRequest`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recorded {
     /// All servers see it when they look next.
@@ -53,12 +55,12 @@ pub enum Recorded {
 }
 
 impl DrainRequest {
-    /// Whether the operator still waits. What nobody waits for is not done.
+    /// Whether the operator still waits. A request without a waiting operator is not executed.
     pub fn is_awaited(&self) -> bool {
         !self.answer.is_closed()
     }
 
-    /// Answers it. If nobody waits any more, nothing happens.
+    /// Answers it. If the operator no longer waits, nothing happens.
     pub fn answer(self, recorded: Recorded) {
         let _ = self.answer.send(recorded);
     }

@@ -8,8 +8,8 @@
 //!
 //! 1. The owner of the origin decides whether the caller may do it, for both names: no other server
 //!    is asked. The owner of the new name believes servers that prove themselves.
-//! 2. What is sent is complete with its last byte, so that nothing is created if either server, or
-//!    the connection, is lost before that.
+//! 2. A fork is complete with its last byte, so that nothing is created if either server, or the
+//!    connection, is lost before that.
 //! 3. A fork whose outcome is not known is reported as such. Repeated, it has the same answer, as
 //!    long as the new workspace is unused.
 
@@ -45,7 +45,7 @@ const FORK: &str = "/cluster/fork";
 /// An answer is small.
 const ANSWER_BYTES_MAX: usize = 64 << 10;
 
-/// What became of a fork, as the owner of the new name says it.
+/// The result of a fork, as reported by the owner of the new name.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum ForkOutcome {
@@ -90,7 +90,7 @@ fn unknown(to: &WorkspaceName, why: &str) -> Error {
     Error::Unknown { reason: format!("the owner of `{to}`, in another shard: {why}") }
 }
 
-/// What became of one attempt to send a fork.
+/// The result of one attempt to send a fork.
 enum Attempt {
     Answered(ForkOutcome),
     /// The owner was lost before it answered.
@@ -155,8 +155,8 @@ impl ForkElsewhere {
         }
     }
 
-    /// Sends the fork as it is read. What became of it, and the revision of the origin. If it could
-    /// not be read, that is the reason for everything else.
+    /// Sends the fork as it is read. The result, and the revision of the origin. If it could not be
+    /// read, that is the reason for everything else.
     async fn send<F>(&self, to: impl FnOnce(Body) -> F) -> Result<(Attempt, Revision), Error>
     where
         F: Future<Output = Attempt>,
@@ -172,7 +172,7 @@ impl ForkElsewhere {
         let attempt = to(Body::from_stream(pieces)).await;
         let read = reading.await.map_err(|_| Error::Closed)?;
         match (attempt, read) {
-            // It could not be written to its end, since nobody read it.
+            // It could not be written to its end, since the receiver stopped reading.
             (attempt @ (Attempt::Lost | Attempt::Elsewhere), Err(Error::Storage { .. })) => {
                 Ok((attempt, Revision(0)))
             }
@@ -201,8 +201,8 @@ fn receive(
     }
 }
 
-/// Passes on what arrives. If nobody takes it any more, it is read all the same: a sender that is
-/// still sending when the connection ends does not receive the answer.
+/// Passes on what arrives. If the receiver is gone, the rest is still read: a sender that is still
+/// sending when the connection ends does not receive the answer.
 async fn pass_on(body: Body, sender: mpsc::Sender<Option<Bytes>>) {
     let mut pieces = body.into_data_stream();
     while let Some(Ok(piece)) = pieces.next().await {

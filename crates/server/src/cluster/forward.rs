@@ -34,14 +34,14 @@ const OF_CONNECTION: [HeaderName; 7] = [
     HeaderName::from_static("keep-alive"),
 ];
 
-/// What became of a request.
+/// The result of forwarding a request.
 pub(super) enum Forwarded {
     Answered(Response<Body>),
     /// It certainly was not executed; why, if the owner cannot be reached.
     Unsent(Box<Request<Payload>>, Option<Refusal>),
 }
 
-/// What became of one attempt to forward a request.
+/// The result of one attempt to forward a request.
 enum Attempt {
     /// The owner has answered.
     Answered(Response<Body>),
@@ -53,7 +53,7 @@ enum Attempt {
     Unsent(Box<Request<Payload>>, Option<Refusal>),
 }
 
-/// What is known of a request after a connection to its owner was given it.
+/// The knowledge about a request after it was passed to a connection to its owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Heard {
     /// The answer of the owner.
@@ -66,10 +66,10 @@ enum Heard {
     Nothing,
 }
 
-/// What becomes of it.
+/// The decision about a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
-    /// What was heard is passed on.
+    /// The response of the owner is passed on.
     Answered,
     /// It is sent again, to the owner of that time.
     Again,

@@ -219,7 +219,7 @@ impl Front {
     ) -> Option<(u32, Handle)> {
         let count = self.threads().count()?;
         let settings = &self.doors.settings;
-        // What is encrypted is not known before the thread has been chosen.
+        // The content of an encrypted connection is not known before the thread has been chosen.
         let named = if settings.tls.is_some() {
             None
         } else {
@@ -255,7 +255,7 @@ impl Front {
         }
     }
 
-    /// Those who wait for an owner look again.
+    /// Wakes the requests that wait for an owner, so that they look again.
     fn wake(&self) {
         self.routes.send_modify(|_| {});
     }

@@ -1,5 +1,5 @@
-//! What a server counts that shares its data with others: shards that come and go, and requests
-//! that are for other owners.
+//! The counters of a server that shares its data with others: shards taken and lost, and requests
+//! for other owners.
 
 use std::time::Duration;
 
@@ -56,7 +56,7 @@ pub struct ClusterMetrics {
     pub owner_waits: Durations,
 }
 
-/// What has happened at a server since it was started.
+/// The counters of a server since it was started.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerCounters {
     /// Shards that it has taken.
@@ -65,7 +65,7 @@ pub struct ServerCounters {
     pub shards_lost: u64,
     /// Requests and `WebSocket`s that it has forwarded.
     pub forwarded: u64,
-    /// Those that the owner did not accept or answer.
+    /// The requests that the owner did not accept or answer.
     pub forward_failures: u64,
     /// How long it takes to take a shard, on average.
     pub take_ms_mean: u64,

@@ -138,7 +138,7 @@ pub struct ServerStatus {
     pub draining: bool,
     /// The shards that it owns.
     pub shards: Vec<u32>,
-    /// What has happened there since it was started, if it said so.
+    /// Its counters since it was started, if it reported them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counters: Option<ServerCounters>,
 }
@@ -148,7 +148,7 @@ pub struct ServerStatus {
 pub struct Routes {
     /// The id of this server.
     pub me: String,
-    /// What servers prove to each other.
+    /// The secret with which servers authenticate to each other.
     pub secret: String,
     /// The servers that are alive.
     pub servers: Vec<ServerStatus>,
@@ -221,7 +221,7 @@ impl Cluster {
         Ok(Self { front, listener, inner, address, drains: Some(drains) })
     }
 
-    /// What operators ask for, to be recorded in the log; none the second time.
+    /// The requests of operators, to be recorded in the log; none at the second call.
     pub fn drains(&mut self) -> Option<mpsc::Receiver<DrainRequest>> {
         self.drains.take()
     }
@@ -239,7 +239,7 @@ impl Cluster {
         self.address
     }
 
-    /// What tells the server which shards it has.
+    /// The handle through which the server is notified of the shards that it has.
     pub fn handle(&self) -> ClusterHandle {
         ClusterHandle(Arc::clone(&self.front))
     }
@@ -289,7 +289,7 @@ impl ClusterHandle {
         self.0.release(shard).await;
     }
 
-    /// What the server counts.
+    /// The counters of the server.
     #[must_use]
     pub fn metrics(&self) -> &ClusterMetrics {
         &self.0.doors.metrics.cluster

@@ -22,7 +22,7 @@ use crate::shared::Shared;
 use crate::ws::format::Format;
 use crate::ws::framing::Opcode;
 
-/// What leads to the other shards.
+/// The connections to the other shards.
 pub(crate) struct OtherShards {
     front: Arc<Front>,
     format: Format,

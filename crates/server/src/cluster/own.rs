@@ -1,4 +1,4 @@
-//! What a server answers itself: health, metrics, the state of the cluster.
+//! The requests that a server answers itself: health, metrics, the state of the cluster.
 
 use std::sync::Arc;
 

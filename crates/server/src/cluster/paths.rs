@@ -4,7 +4,8 @@ use percent_encoding::percent_decode_str;
 
 use super::HOME;
 
-/// The workspace that a path names. What names none is answered where the tokens are.
+/// The workspace that a path names. A path without a workspace is handled by the engine that has
+/// the tokens.
 pub(super) fn workspace_of(path: &str) -> String {
     let decoded = |segment: &str| percent_decode_str(segment).decode_utf8_lossy().into_owned();
     let mut segments = path.trim_start_matches('/').split('/');

@@ -1,4 +1,4 @@
-//! What servers ask each other: tokens, counters, and the names of workspaces.
+//! The requests between servers: tokens, counters, and the names of workspaces.
 //!
 //! They authenticate by the secret of the schema: a reader of the database has all the data anyway.
 //! The secret is sent only to a server that has proven to know it.
@@ -150,8 +150,8 @@ impl Front {
         tokio::time::timeout(ANSWER_MAX, asking).await.ok().flatten()
     }
 
-    /// Learns the tokens from the server that has them. That one knows them already: it changes
-    /// them.
+    /// Learns the tokens from the server that has them. The engine that stores the tokens knows
+    /// them already.
     pub(super) async fn learn_tokens(&self) {
         let asked = Instant::now();
         let mut known = self.tokens.lock().await;
@@ -222,7 +222,7 @@ impl Front {
     }
 }
 
-/// What a server asks for.
+/// The query of another server.
 fn listing_of(query: &str) -> WorkspaceQuery {
     let (mut limit, mut cursor) = (None, None);
     for (name, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {

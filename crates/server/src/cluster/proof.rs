@@ -21,7 +21,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 
 /// Where a server proves what it is.
 pub(super) const PROOF: &str = "/cluster/proof";
-/// What the proof is about.
+/// The header with the random number that the proof is about.
 pub(super) const NONCE: HeaderName = HeaderName::from_static("baton-nonce");
 /// Its length, in hexadecimal digits.
 const NONCE_BYTES: usize = 64;

@@ -5,8 +5,8 @@
 //!      ◀── frames, whole and as they are ────────────┘
 //! ```
 //!
-//! 1. Messages are passed on as they are, in both directions. Those of one workspace keep their
-//!    order.
+//! 1. Messages are passed on as they are, in both directions. The messages of one workspace keep
+//!    their order.
 //! 2. If a connection to an owner ends, so does that of the client: which requests were executed is
 //!    as open as after any other loss of a connection, and clients handle that.
 
@@ -265,7 +265,7 @@ impl Relay {
         let (shard, id) = self.shard_for(given, shards);
         self.last = Some(shard);
         if !self.owners.contains_key(&shard) {
-            // What was sent before must not wait for this owner.
+            // Messages that were sent before must not wait for this owner.
             self.flush().await?;
             match self.open(shard).await? {
                 Ok(owner) => {
@@ -282,8 +282,8 @@ impl Relay {
         Ok(())
     }
 
-    /// The shard of a message, and its number. What names no workspace is for the shard of the last
-    /// message: any engine can answer it, also by a refusal.
+    /// The shard of a message, and its number. A message without a workspace goes to the shard of
+    /// the last message: any engine can answer it, also with a refusal.
     fn shard_for(&mut self, given: &Given, shards: u32) -> (u32, Option<u64>) {
         let usual = self.last.unwrap_or_else(|| self.front.home());
         let translated;

@@ -9,7 +9,7 @@
 //!
 //! 1. Which thread serves a connection decides only how fast it is: every thread can call every
 //!    engine.
-//! 2. What is looked at stays in the socket, for the thread that serves it.
+//! 2. The peeked bytes stay in the socket, for the thread that serves it.
 
 use std::io;
 use std::thread::JoinHandle;
@@ -91,7 +91,7 @@ pub(super) async fn first_shard(stream: &TcpStream, shards: u32) -> Option<u32> 
 fn shard_of_head(head: &[u8], shards: u32) -> Option<u32> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
     let mut request = httparse::Request::new(&mut headers);
-    // Whatever is not a request is refused by the thread that serves the connection.
+    // Bytes that are not a request are refused by the thread that serves the connection.
     request.parse(head).ok()?;
     let target = request.path?;
     let named = |name: &HeaderName| {

@@ -41,7 +41,7 @@ async fn transaction(context: RequestContext) -> Result<Response<Body>, Refused>
     Ok(render(&context, context.carry_out(&caller, frame.transaction()?).await?).await)
 }
 
-/// Rejects parameters that are not used here. A caller that sends a token must not believe that it
+/// Rejects parameters that are not used here. A caller that sends a token must not assume that it
 /// protects the request.
 fn no_parameters(context: &RequestContext, of_token: &str) -> Result<(), Refused> {
     if context.headers.contains_key(TOKEN) {

@@ -23,7 +23,7 @@ use crate::shared::Shared;
 /// The files by their path below `/ui/`, deflated as zlib does.
 static FILES: &[(&str, &[u8])] = &include!(concat!(env!("OUT_DIR"), "/ui.rs"));
 const PAGE: &str = "index.html";
-/// What encloses the import map, which is the only script inside the page.
+/// The text around the import map, which is the only script inside the page.
 const IMPORT_MAP: (&str, &str) = ("<script type=\"importmap\">", "</script>");
 
 /// One file.
@@ -72,7 +72,7 @@ fn content_type(name: &str) -> &'static str {
     }
 }
 
-/// What the page may load: its own files, and the import map by its hash.
+/// The sources that the page may load from: its own files, and the import map by its hash.
 fn policy() -> &'static HeaderValue {
     static POLICY: OnceLock<HeaderValue> = OnceLock::new();
     POLICY.get_or_init(|| {

@@ -63,7 +63,7 @@ fn write_text(out: &mut String, line: &str) {
     out.push_str(&escaped(rest));
 }
 
-/// What is before the next link, its words, its target, and what is after it.
+/// The text before the next link, its words, its target, and the text after it.
 fn next_link(line: &str) -> Option<(&str, &str, &str, &str)> {
     let (linked, rest) = line.split_once("](")?;
     let (before, words) = linked.rsplit_once('[')?;

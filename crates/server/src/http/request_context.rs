@@ -325,12 +325,12 @@ pub(super) fn json_line(body: impl Into<Body>) -> Response<Body> {
 }
 
 impl RequestContext {
-    /// Those who share what is scarce with this request.
+    /// The sharers of limited resources that this request counts as.
     pub(super) fn sharers(&self) -> Vec<Sharer> {
         self.authority.sharers(Some(&self.caller.workspace))
     }
 
-    /// What path and query say.
+    /// The fields of the path and the query.
     pub(super) fn fields(&self) -> Fields<'_> {
         let mut fields = Fields::default();
         for (name, value) in &self.parameters {
@@ -384,7 +384,7 @@ impl RequestContext {
         Ok(Some(number.map_err(bad)?))
     }
 
-    /// Rejects a token where nothing is fenced: a caller that sends one must not believe that it
+    /// Rejects a token where nothing is fenced: a caller that sends one must not assume that it
     /// protects the request.
     pub(super) fn no_fence(&self) -> Result<(), Refused> {
         if self.headers.contains_key(TOKEN) {

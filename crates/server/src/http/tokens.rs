@@ -101,7 +101,7 @@ async fn revoke(
     Ok(body(serde_json::to_vec(&record.shown()).expect("tokens can be encoded")))
 }
 
-/// What the caller may do, so that an interface can leave out what would be refused.
+/// The permissions of the caller, so that an interface can omit actions that would be refused.
 async fn grant(request: Request) -> Response<Body> {
     let authority = request.extensions().get::<Authority>().cloned().unwrap_or_default();
     match authority.grant() {

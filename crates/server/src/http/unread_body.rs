@@ -1,4 +1,4 @@
-//! The rest of a body that nobody has read, because the request was refused by its head.
+//! The unread rest of a body, after the request was refused because of its head.
 //!
 //! ```text
 //!   handler drops the body ──▶ kept here ──▶ read and discarded, while the answer is sent

@@ -22,7 +22,7 @@ use crate::deadline_stream::DeadlineStream;
 use crate::settings::Settings;
 use crate::shared::Signal;
 
-/// What a peer sends first.
+/// The first bytes that a peer sends.
 pub(crate) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// Requests at a time on one connection; further ones are refused by the protocol.
 const STREAMS_MAX: u32 = 128;
@@ -42,7 +42,7 @@ pub(crate) async fn opening(
             let mut bytes = [0; PREFACE.len()];
             let wanted = PREFACE.len() - first.len();
             match stream.read(&mut bytes[..wanted]).await {
-                // What follows is decided by the protocol: it ends, or fails in the same way.
+                // The protocol decides what follows: the connection ends, or fails in the same way.
                 Ok(0) | Err(_) => break,
                 Ok(count) => first.extend_from_slice(&bytes[..count]),
             }

@@ -1,4 +1,4 @@
-//! Who issues tokens for `/mcp`, for clients that can get one by themselves (RFC 9728).
+//! The issuer of tokens for `/mcp`, for clients that can obtain one automatically (RFC 9728).
 //!
 //! There is something to say only if tokens of an issuer are accepted whose name is its address.
 

@@ -72,7 +72,7 @@ impl Follower {
     /// The first export starts at the present.
     pub(super) fn new(shared: Arc<Shared>, otel: Otel, stop: Arc<Signal>) -> Self {
         let first = shared.baton.advanced(&BTreeMap::new()).into_iter().collect();
-        // What starts within the same millisecond has started after it.
+        // Events within the same millisecond have started after it.
         let since = Timestamp(now().0.saturating_sub(1));
         Self {
             shared,
@@ -317,7 +317,7 @@ impl Follower {
                         Some(task) => self.recalled_place(workspace, task, before).await?,
                         None => None,
                     };
-                    // What ended then was delivered then.
+                    // Spans that ended then were delivered then.
                     lifecycle.observe(&seen, of_task, &mut Vec::new());
                 }
             }

@@ -80,13 +80,13 @@ pub enum OtelError {
     BadEndpoint {
         /// The given value.
         given: String,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
     /// The headers are invalid. They are not shown, since they may be secret.
     #[error("the headers for the collector make no sense: {reason}")]
     BadHeaders {
-        /// What is wrong with them.
+        /// The reason.
         reason: &'static str,
     },
     /// There are no trusted certificate authorities.

@@ -5,8 +5,8 @@
 //!   otel/at/WORKSPACE       {"delivered": 40, "seen": 57}
 //! ```
 //!
-//! It is written periodically and at shutdown. What was delivered since the last write is delivered
-//! again after a crash, with the same ids.
+//! It is written periodically and at shutdown. Spans that were delivered since the last write are
+//! delivered again after a crash, with the same ids.
 
 use std::collections::BTreeMap;
 

@@ -17,7 +17,7 @@ const MEMBER: &str = "a2a_peer";
 /// How long a reason may be.
 const REASON_CHARACTERS_MAX: usize = 500;
 
-/// What was sent where, as the metadata of the task keeps it.
+/// The message and its receiver, as recorded in the metadata of the task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct SentRecord {
     /// The address of the peer.

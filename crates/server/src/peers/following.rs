@@ -22,7 +22,7 @@ const INBOX_MAX: u64 = 1_000;
 /// The task as it is known here: where it is, and what was reported last.
 type Known = Mutex<Option<(Interface, String)>>;
 
-/// What was said here about a task.
+/// The local messages about a task.
 #[derive(Default, PartialEq)]
 struct Said {
     question: Value,

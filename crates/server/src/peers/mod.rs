@@ -1,5 +1,5 @@
-//! Agents of other systems: the server takes over their tasks here, has them done there over the
-//! A2A protocol, and reports what comes of it.
+//! Agents of other systems: the server accepts their tasks here, has them done there over the A2A
+//! protocol, and reports the results.
 //!
 //! ```text
 //!   task, hand-off ──▶ SendMessage ──▶ SubscribeToTask, GetTask … ──▶ task.complete, task.fail

@@ -1,4 +1,4 @@
-//! What becomes of a task here when it has ended there.
+//! The local result of a task that has ended at the peer.
 
 use std::collections::BTreeMap;
 
@@ -96,7 +96,7 @@ fn state_of(reported: &Reported) -> BTreeMap<String, Json> {
     state.and_then(|state| serde_json::from_value(state).ok()).unwrap_or_default()
 }
 
-/// What has changed of the state that was handed over.
+/// The changes to the state that was handed over.
 fn changes(handoff: &Handoff, state: BTreeMap<String, Json>) -> BTreeMap<String, Json> {
     let is_new = |(name, value): &(String, Json)| {
         handoff.state.get(name).is_none_or(|known| !known.same_value(value))

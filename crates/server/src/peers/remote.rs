@@ -189,7 +189,7 @@ impl Updates {
     async fn piece(&mut self) -> Option<Bytes> {
         let body: &mut Incoming = &mut self.answered.body;
         let frame = tokio::time::timeout(SILENCE_MAX, body.frame()).await.ok()??;
-        // What is not data is the end: nothing follows trailers.
+        // A frame without data is the end: nothing follows trailers.
         frame.ok()?.into_data().ok()
     }
 }

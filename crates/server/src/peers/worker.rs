@@ -45,7 +45,7 @@ pub(super) struct PeerWorker {
     pub(super) is_registered: bool,
 }
 
-/// What is there to do.
+/// The pending work.
 #[derive(Default)]
 struct Backlog {
     tasks: BTreeSet<String>,

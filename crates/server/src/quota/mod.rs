@@ -101,7 +101,7 @@ baton_core::refusals! {
         #[error("the quota of the {of} is reached: at most {max} operations per second are \
             allowed")]
         Operations {
-            /// Whose quota it is.
+            /// The owner of the quota.
             of: Owner,
             /// The quota.
             max: u64,
@@ -122,7 +122,7 @@ baton_core::refusals! {
         #[error("the quota of the {of} is reached: at most {max} bytes written per second are \
             allowed")]
         Bytes {
-            /// Whose quota it is.
+            /// The owner of the quota.
             of: Owner,
             /// The quota.
             max: u64,
@@ -143,7 +143,7 @@ baton_core::refusals! {
         #[error("the quota of the {of} is reached: at most {max} connections at a time are \
             allowed")]
         Connections {
-            /// Whose quota it is.
+            /// The owner of the quota.
             of: Owner,
             /// The quota.
             max: u64,
@@ -159,7 +159,7 @@ baton_core::refusals! {
         /// The token or the workspace has too many watches.
         #[error("the quota of the {of} is reached: at most {max} watches at a time are allowed")]
         Watches {
-            /// Whose quota it is.
+            /// The owner of the quota.
             of: Owner,
             /// The quota.
             max: u64,
@@ -175,7 +175,7 @@ baton_core::refusals! {
     }
 }
 
-/// Whose quota it is.
+/// The owner of a quota.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Owner {
@@ -321,7 +321,7 @@ pub(crate) struct QuotaGuard {
     counted: Counted,
 }
 
-/// What a quota counts while it is open.
+/// The objects that a quota counts while they are open.
 #[derive(Clone, Copy, Debug)]
 enum Counted {
     Connection,

@@ -13,7 +13,7 @@ use super::address::Address;
 use super::exchange::{CallError, call_error, exchange};
 use super::signature::signature;
 
-/// What is posted.
+/// The content of a call.
 pub(super) struct Content {
     pub(super) body: Bytes,
     pub(super) media_type: &'static str,

@@ -120,7 +120,8 @@ async fn serve(baton: Baton, workspace: WorkspaceName, webhooks: Webhooks) -> Wo
     workspace
 }
 
-/// What a call posts: the event, or what another protocol makes of it. None if that is nothing.
+/// The content of a call: the event, or its translation for another protocol. None if that is
+/// nothing.
 #[cfg_attr(
     not(feature = "a2a"),
     expect(clippy::unused_async, reason = "only other protocols ask the engine")

@@ -7,8 +7,8 @@ use baton_core::{AgentId, WorkspaceName};
 
 use super::call::Content;
 
-/// What a call about an event of a task posts. None if the protocol has no word for the event, or
-/// the task no longer exists.
+/// The content of a call about an event of a task. None if the protocol has no word for the event,
+/// or the task no longer exists.
 pub(super) async fn content(
     baton: &Baton,
     workspace: &WorkspaceName,

@@ -98,7 +98,7 @@ enum Stop {
     Spent(WorkspaceName),
 }
 
-/// What a connection waits for.
+/// The events that a connection waits for.
 enum Woken {
     Received(Result<Option<Stop>, End>),
     Pushed,
@@ -131,7 +131,7 @@ struct Connection {
     anonymous: AgentId,
     /// The permissions of the peer.
     authority: Authority,
-    /// What leads to other shards, if there are some.
+    /// The connections to other shards, if there are any.
     others: Option<Box<OtherShards>>,
     /// Since when a message is incomplete.
     unfinished_since: Option<Instant>,

@@ -69,7 +69,7 @@ impl Opcode {
 pub struct ProtocolError {
     /// The close code of RFC 6455, section 7.4.1.
     pub code: u16,
-    /// What was wrong.
+    /// The reason.
     pub reason: &'static str,
 }
 

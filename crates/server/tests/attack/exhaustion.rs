@@ -1,4 +1,4 @@
-//! What is scarce: memory, slots and time of the server, and connections that go on.
+//! The limited resources: memory, slots and time of the server, and connections that never end.
 
 use std::time::Duration;
 
@@ -212,6 +212,6 @@ async fn asking_about_workspaces_that_are_not_there_takes_no_memory() {
         assert_eq!(http.get(&format!("/v1/none-{number}/state/shared/k")).await.status, 404);
         assert_eq!(http.get(&format!("/v1/none-{number}/tasks")).await.status, 200);
     }
-    // The one of the tokens is always there.
+    // The workspace of the tokens is always there.
     assert!(harness.baton.resident_workspaces() <= 1);
 }

@@ -1,4 +1,5 @@
-//! What attacks leave in logs and pages: no token, no control character, and who it was.
+//! The traces of attacks in logs and pages: no token, no control character, and the identity of the
+//! caller.
 
 use baton_core::access::{Grant, Role};
 use serde_json::{Value, json};

@@ -66,7 +66,7 @@ pub(crate) struct Socket {
     pub(crate) stream: Stream,
     received: Vec<u8>,
     is_binary: bool,
-    /// What arrived while waiting for something else.
+    /// The messages that arrived while waiting for another one.
     others: VecDeque<Value>,
     last_id: u64,
 }

@@ -20,7 +20,7 @@ use crate::actors::inputs::Inputs;
 /// Checkpoints that an agent remembers.
 const KNOWN_MAX: usize = 12;
 
-/// What an agent knows of checkpoints.
+/// The knowledge of an agent about checkpoints.
 #[derive(Default)]
 pub struct CheckpointActor {
     known: Vec<(CheckpointId, TaskId)>,

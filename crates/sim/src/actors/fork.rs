@@ -302,7 +302,7 @@ impl World {
         let Some(held) = server.shard.ask(id, &query, None).answer() else {
             return Err(broken("a loaded workspace is not in memory"));
         };
-        // What may still be lost is not in the model.
+        // Batches that may still be lost are not in the model.
         let settled = server.shard.watermark().group_status(held.group());
         let Some(Ok(durable)) = settled else { return Ok(Ok(())) };
         match held.open(durable).map(|answer| answer.reply) {

@@ -39,18 +39,18 @@ struct KnownHandoff {
     from: AgentId,
 }
 
-/// What an agent knows of hand-offs.
+/// The knowledge of an agent about hand-offs.
 #[derive(Default)]
 pub struct HandoffActor {
     known: Vec<KnownHandoff>,
-    /// Those that it believes to have ended.
+    /// The hand-offs that it considers to have ended.
     over: Vec<KnownHandoff>,
-    /// Those that it has accepted.
+    /// The hand-offs that it has accepted.
     taken: Vec<HandoffId>,
     peers: Vec<AgentId>,
-    /// The one that was delivered to it.
+    /// The hand-off that was delivered to it.
     received: Option<HandoffId>,
-    /// Those that it knows to need an approval.
+    /// The hand-offs that need an approval, as far as it knows.
     unapproved: Vec<KnownHandoff>,
     /// The giver of the last hand-off that it accepted.
     origin: Option<AgentId>,

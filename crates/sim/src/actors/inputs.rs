@@ -1,4 +1,4 @@
-//! What agents choose from: names, values and rules of a small world.
+//! The choices of agents: names, values and rules of a small world.
 //!
 //! A value contains its author and the time, so that no two writes are equal. A namespace that is
 //! created again has the same rules, because its values must satisfy them.

@@ -18,9 +18,9 @@ type Hold = (LockName, Token);
 #[derive(Default)]
 pub struct LockActor {
     held: Vec<Hold>,
-    /// What it no longer holds, or never held.
+    /// The holds that it no longer has, or never had.
     stale: Vec<Hold>,
-    /// What it has seen another agent hold.
+    /// The holds of other agents that it has seen.
     seen: Vec<Hold>,
 }
 

@@ -19,7 +19,7 @@ use crate::actors::inputs::Inputs;
 /// Messages that an agent remembers.
 const MAIL_MAX: usize = 8;
 
-/// What an agent has received.
+/// The messages that an agent has received.
 #[derive(Default)]
 pub struct MessageActor {
     mail: Vec<MessageId>,

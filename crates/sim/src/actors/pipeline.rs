@@ -18,7 +18,7 @@ const KNOWN_MAX: usize = 12;
 /// A choice that does what the status of a stage asks for.
 const PURPOSEFUL: u64 = 10;
 
-/// What an agent believes about stages.
+/// The knowledge of an agent about stages, which may be outdated.
 #[derive(Default)]
 pub struct PipelineActor {
     seen: Vec<(PipelineName, StageName, StageStatus)>,
@@ -28,7 +28,8 @@ impl PipelineActor {
     /// The next command.
     pub fn act(&mut self, inputs: &mut Inputs<'_>) -> Action {
         let in_review = self.seen.iter().find(|(.., status)| *status == StageStatus::WaitingReview);
-        // What others have completed waits for a review, which is rarely met by chance.
+        // A stage that another agent has completed waits for a review; this is rarely reached by
+        // chance.
         let some = match in_review.filter(|_| inputs.rng.once_in(2)) {
             Some(stage) => Some(stage.clone()),
             None => (!self.seen.is_empty()).then(|| inputs.rng.pick(&self.seen).clone()),

@@ -1,4 +1,4 @@
-//! What agents say that they have spent, and the budgets that they are given.
+//! The spending that agents report, and the budgets that they are given.
 
 use baton_core::spend::{Budget, Command, List, Payer, Query as SpendQuery, Spent};
 use baton_core::{AgentId, Query, TaskId};

@@ -30,13 +30,13 @@ const STALE_MAX: usize = 8;
 
 type Lease = (TaskId, Token);
 
-/// What an agent knows of tasks.
+/// The knowledge of an agent about tasks.
 #[derive(Default)]
 pub struct TaskActor {
     known: Vec<TaskId>,
     leases: Vec<Lease>,
     stale: Vec<Lease>,
-    /// What it has seen another agent hold.
+    /// The leases of other agents that it has seen.
     seen: Vec<Lease>,
     joins: Vec<JoinId>,
     /// Tasks that waited for review.

@@ -1,4 +1,4 @@
-//! What the engine may do on its own.
+//! The commits that the engine may make on its own.
 
 use std::collections::BTreeSet;
 

@@ -382,7 +382,7 @@ impl<'a> BatchReader<'a> {
         self.follow_stages()
     }
 
-    /// What several sessions let go, one after the other.
+    /// The holds that several sessions release, one after the other.
     fn follow_ends(&mut self) {
         let mut before = usize::MAX;
         while self.next != before {
@@ -423,7 +423,7 @@ fn check_expected(expected: Option<Version>, before: Option<&EntryBefore>) -> Au
     Ok(())
 }
 
-/// What the rules of a namespace require of any new value.
+/// The requirements of the rules of a namespace on any new value.
 fn check_rules(
     rules: &Rules,
     before: Option<&EntryBefore>,

@@ -10,7 +10,7 @@
 //! 5. An agent is lost only after its time to live without heartbeats, not counting times without a
 //!    server, and not while a call of it waits.
 //! 6. An answer is stored once.
-//! 7. What the engine does on its own is caused by time, or by a caller that is gone.
+//! 7. Commits that the engine makes on its own are caused by time, or by a caller that is gone.
 //!
 //! The laws of holds and waits are in `waits` and `pools`.
 
@@ -99,7 +99,7 @@ pub struct Kept {
     pub time: Timestamp,
 }
 
-/// What callers requested and were answered with an idempotency key that took effect.
+/// The requests and answers of callers under idempotency keys that took effect.
 #[derive(Default)]
 pub struct KeyedRequest {
     /// The first request with the key that took effect.

@@ -38,7 +38,7 @@ impl ContractModels {
     }
 }
 
-/// What the events of a batch break, by contract: the keys.
+/// The keys that the events of a batch break, by contract.
 type BrokenKeys = BTreeMap<ContractName, BTreeSet<String>>;
 
 /// A batch that is read against the contracts.

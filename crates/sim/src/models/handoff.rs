@@ -43,13 +43,14 @@ const SAME_EDGE: (usize, u64) = (3, 600_000);
 pub struct HandoffModel {
     /// The proposal and its outcome, without its steps.
     pub handoff: Handoff,
-    /// What an approval would be bound to when it was proposed.
+    /// The versions that an approval would be bound to when the hand-off was proposed.
     pub seen: ApprovedVersions,
     /// The revision that last changed it.
     pub changed_at: u64,
 }
 
-/// What an approval is bound to: the versions of the selected keys, and the progress of the task.
+/// The versions that an approval is bound to: those of the selected keys, and the progress of the
+/// task.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ApprovedVersions {
     /// The versions of the selected keys.

@@ -121,7 +121,7 @@ impl BatchReader<'_> {
         }
     }
 
-    /// What another system handed over is offered with its origin.
+    /// A hand-off from another system is offered with its origin.
     fn imported(&self, import: &Import) -> Audit {
         let Some(Event::Handoff(HandoffEvent::Offered(handoff))) = self.peek() else {
             return Err(Breach("an offer was due".to_owned()));

@@ -9,7 +9,7 @@ use crate::auditor::{Audit, Breach, demand};
 use crate::models::handoff::ApprovedVersions;
 
 impl Ledger {
-    /// What an approval of a hand-off would be bound to after a revision.
+    /// The versions that an approval of a hand-off would be bound to after a revision.
     pub(crate) fn seen(&self, handoff: &Handoff, at: u64) -> ApprovedVersions {
         let versions = self.chosen(handoff, at).into_iter().map(|selected| {
             let entry = self.named(selected.name.as_str(), at);

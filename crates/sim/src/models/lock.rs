@@ -451,7 +451,7 @@ impl BatchReader<'_> {
         Ok(())
     }
 
-    /// Holds and waits of a session end with it. That exactly these end is a law of the ledger.
+    /// Holds and waits of a session end with it. A law of the ledger checks that exactly these end.
     pub(crate) fn follow_let_go(&mut self) {
         while let Some(event) = self.peek() {
             let let_go = matches!(
@@ -494,7 +494,8 @@ impl BatchReader<'_> {
         }
     }
 
-    /// Free permits go to the wait queue. That they do, and to which calls, is a law of the ledger.
+    /// Free permits go to the wait queue. A law of the ledger checks that they do, and to which
+    /// calls.
     pub(crate) fn follow_grants(&mut self) {
         while let Some(event) = self.peek() {
             let settles = matches!(

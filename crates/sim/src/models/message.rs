@@ -56,7 +56,7 @@ impl Messages {
         self.mail.values().filter_map(move |there| there.at(at)).map(AsRef::as_ref)
     }
 
-    /// What an agent could receive after a revision, at a time, oldest first.
+    /// The hand-offs that an agent could receive after a revision, at a time, oldest first.
     pub fn waiting<'a>(
         &'a self,
         agent: &'a AgentId,

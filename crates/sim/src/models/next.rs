@@ -4,7 +4,7 @@
 //!
 //! 1. Such a call is in three queues under one number. It gets one thing, from one of them, and
 //!    leaves the others in the same batch.
-//! 2. What is there at once comes in order: a hand-off, a message, a task.
+//! 2. If several are available, the order is: a hand-off, a message, a task.
 
 use baton_core::wait::{Next, Reply as WaitReply, Work, WorkKind};
 use baton_core::waiting::wait::Left;
@@ -74,7 +74,7 @@ impl Ledger {
             return Err(Breach(format!("{next:?} was answered with {reply:?}")));
         };
         match work.as_ref().map(plain) {
-            // That it asks was recorded, and nothing else.
+            // Only the request itself was recorded.
             None => Ok(()),
             Some(Reply::Handoff(reply)) => {
                 self.handoff_reply(&handoff::Command::Receive { wait_ms: None }, &reply, at)

@@ -86,7 +86,7 @@ impl PendingWrites {
         !there.is_empty()
     }
 
-    /// What a command stores if it is executed after a revision.
+    /// The value that a command stores if it is executed after a revision.
     pub(super) fn effective(&self, write: &Write, at: u64) -> Vec<NewWrite> {
         let there = self.after(&write.task, &write.key, at);
         let mut stored: Vec<NewWrite> = Vec::new();
@@ -194,7 +194,7 @@ impl Ledger {
 }
 
 impl BatchReader<'_> {
-    /// What was stored is what the command should store.
+    /// The stored values are those that the command should store.
     pub(super) fn check_written(&self, write: &Write, stored: &[Arc<Pending>]) -> Audit {
         let before = self.batch.revision.0 - 1;
         let due = self.ledger.checkpoints.writes.effective(write, before);

@@ -280,8 +280,8 @@ impl BatchReader<'_> {
         self.follow_stages()
     }
 
-    /// The consequences in pipelines, for their tasks, and for calls that wait for these. That they
-    /// happen, and nothing else, is a law of the ledger.
+    /// The consequences in pipelines, for their tasks, and for calls that wait for these. A law of
+    /// the ledger checks that they happen, and nothing else.
     pub(crate) fn follow_stages(&mut self) -> Audit {
         loop {
             let follows = match self.peek() {

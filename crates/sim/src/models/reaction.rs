@@ -335,7 +335,7 @@ fn check_run(
 
 /// Checks that the effects of a script are those that it defines.
 fn check_done(name: &str, batch: &Batch, cause: usize, done: &[AnyEvent]) -> Audit {
-    // What a write breaks is recorded after it; the ledger checks that.
+    // Contracts that a write breaks are recorded after it; the ledger checks that.
     let is_broken =
         |event: &AnyEvent| matches!(event, AnyEvent::Contract(Contracted::Broken { .. }));
     let [done, others @ ..] = done else {

@@ -277,8 +277,8 @@ impl BatchReader<'_> {
         }
     }
 
-    /// Without events it had that number already, as the answer shows. That exactly those leave
-    /// whose weight does not fit is a law of the ledger.
+    /// Without events it had that number already, as the answer shows. A law of the ledger checks
+    /// that exactly those calls leave whose weight does not fit.
     fn resize(&mut self, name: &SemaphoreName, permits: u64) -> Audit {
         if let Some(Event::Semaphore(SemaphoreEvent::Resized { name: there, permits: now })) =
             self.peek()

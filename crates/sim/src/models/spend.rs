@@ -6,7 +6,7 @@
 //! 1. A record is charged to its task, to every task above that, to its agent and to the workspace:
 //!    each total is the sum of the records that were accepted for it.
 //! 2. A strict record never exceeds a budget.
-//! 3. That a budget is used up is announced in the batch that used it up, once.
+//! 3. A used-up budget is announced in the batch that used it up, once.
 //! 4. While a budget is used up, no task under it is claimed and none is created below it.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -37,7 +37,7 @@ pub struct StatusWaits {
     answered: BTreeMap<u64, Status>,
 }
 
-/// Whether a call returns at this status. What does not exist is not waited for.
+/// Whether a call returns at this status. A wait for an object that does not exist returns.
 fn returns(goal: &Goal, status: Status) -> bool {
     match (goal, status) {
         (Goal::Task { statuses, .. }, Status::Task(Some(now))) => {
@@ -50,7 +50,7 @@ fn returns(goal: &Goal, status: Status) -> bool {
     }
 }
 
-/// What a command waits for, and until when.
+/// The status that a command waits for, and until when.
 fn wanted(command: &WaitCommand, now: Timestamp) -> Option<(Goal, Option<Timestamp>)> {
     let until = |wait_ms: &Option<u64>| wait_ms.map(|wait_ms| now.after(wait_ms));
     match command {

@@ -43,7 +43,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// After every batch: nobody outlives the session of its supervisor.
+    /// After every batch: no session outlives the session of its supervisor.
     pub(crate) fn check_supervised(&self) -> Audit {
         let now = |agent: &AgentId| self.agents.get(agent).and_then(Timeline::now);
         for (agent, timeline) in &self.agents {

@@ -96,7 +96,7 @@ pub struct TaskModel {
     pub because: bool,
     /// The hand-off that handed it to an agent that did not have to accept it.
     pub handed_by: Option<HandoffId>,
-    /// What happens if that agent does not claim it.
+    /// The action if that agent does not claim it.
     pub returns: Option<Returns>,
 }
 

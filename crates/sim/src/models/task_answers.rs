@@ -384,7 +384,7 @@ impl BatchReader<'_> {
             match event {
                 TaskEvent::Ready { .. } => {}
                 TaskEvent::Cancelled { task, .. } => {
-                    // What the cancellation was because of may have been retried since.
+                    // The task that caused the cancellation may have been retried since.
                     let (tasks, at) = (&self.ledger.tasks, self.batch.revision.0);
                     let is_lost = |work: &Arc<TaskModel>| {
                         tasks.is_doomed(work, at) || tasks.is_below(work, at)

@@ -1,5 +1,4 @@
-//! What happens to a task after a failed attempt, and how a failed task is retried, according to
-//! the log.
+//! The rules for failed attempts and for retries of a task, according to the log.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -146,8 +145,8 @@ impl Tasks {
 }
 
 impl BatchReader<'_> {
-    /// What a retry does: the failed task is pending again, and exactly those that were cancelled
-    /// because of it.
+    /// The effect of a retry: the failed task is pending again, and exactly those that were
+    /// cancelled because of it.
     pub(crate) fn retry(&mut self, retry: &Retry) -> Audit {
         let (before, time) = (self.batch.revision.0 - 1, self.batch.time);
         let Some(work) = self.ledger.tasks.at(&retry.task, before) else {

@@ -52,7 +52,7 @@ pub struct Waits {
     forsaken: BTreeSet<u64>,
     /// The waiting calls by idempotency key.
     keyed: BTreeMap<(AgentId, IdempotencyKey), Timeline<Option<u64>>>,
-    /// Those for the status of a task or a hand-off.
+    /// The waits for the status of a task or a hand-off.
     pub(crate) statuses: StatusWaits,
     /// Keys whose receipt must be in the current batch.
     receipts_due: Vec<(AgentId, IdempotencyKey)>,
@@ -138,7 +138,7 @@ impl Waits {
         Ok(())
     }
 
-    /// What a call waits for can never be granted: its time has passed.
+    /// The call can never be granted what it waits for: its time has passed.
     pub fn expect_no_grant(&mut self, wait: u64) {
         if let Some(open) = self.open.get_mut(&wait) {
             open.until = Timestamp(0);

@@ -7,7 +7,7 @@ use crate::auditor::ledger::Ledger;
 use crate::auditor::{Audit, demand};
 use crate::models::reaction::acting;
 
-/// What one watcher has received so far.
+/// The events that one watcher has received so far.
 #[derive(Clone, Debug)]
 pub struct WatchModel {
     /// The watched subjects.

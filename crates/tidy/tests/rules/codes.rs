@@ -21,9 +21,9 @@ const DOCUMENT: &str = "docs/errors.md";
 /// Codes in a file, and their lines.
 #[derive(Default)]
 struct Codes {
-    /// Those that have a row.
+    /// The operations that have a row.
     declared: Vec<(String, usize)>,
-    /// Those that a function returns without a row.
+    /// The operations that a function returns without a row.
     loose: Vec<(String, usize)>,
 }
 

@@ -27,7 +27,7 @@ const GROUPS: [(char, usize); 8] =
 struct Row<'a> {
     line: usize,
     number: &'a str,
-    /// What shows it.
+    /// The tests and scenarios that show it.
     names: Vec<&'a str>,
 }
 

@@ -17,7 +17,7 @@ const PLANTED: &str = "crates/sim/tests/planted.rs";
 /// The required parts of each primitive's section, in this order.
 const PARTS: [&str; 3] = ["- Promised: ", "- Not promised: ", "- Held by: "];
 
-/// What may be named.
+/// The names that may be used.
 pub(super) struct Known {
     pub(super) paths: BTreeSet<String>,
     planted: BTreeSet<String>,

@@ -1,6 +1,6 @@
 //! Nothing is left for later, switched off or silenced.
 //!
-//! What is missing is an issue, not a comment. A lint is expected with a reason, so that the
+//! Missing features are issues, not comments. A lint is expected with a reason, so that the
 //! exception disappears with its cause. A test that does not run is deleted.
 
 use crate::findings::{Finding, assert_lines, assert_none};

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! 1. Every agent has a session with heartbeats, and serves requests.
-//! 2. An agent that crashes releases nothing and notifies nobody: its futures are dropped. After a
+//! 2. An agent that crashes releases nothing and sends nothing: its futures are dropped. After a
 //!    while it returns without any state.
 //! 3. Losing a task to another agent is not an error: there is other work.
 

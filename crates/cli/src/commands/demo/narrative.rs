@@ -53,7 +53,7 @@ impl Line {
     }
 }
 
-/// What is known about an unfinished task.
+/// The known facts about an unfinished task.
 #[derive(Default)]
 struct Known {
     /// The last holder.

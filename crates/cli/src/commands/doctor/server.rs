@@ -179,7 +179,7 @@ fn judge(url: &str, ready: &Health) -> Finding {
     }
 }
 
-/// What to do about a server that is not ready. Space on its disk matters only to one that has its
+/// The remedy for a server that is not ready. Space on its disk matters only to one that has its
 /// data there.
 fn remedy(code: Option<&str>) -> &'static str {
     match code {

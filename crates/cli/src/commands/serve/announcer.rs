@@ -1,4 +1,4 @@
-//! What the server prints to stderr about itself: text for people, or JSON lines for programs.
+//! The messages of the server about itself on stderr: text for people, or JSON lines for programs.
 
 use std::io;
 

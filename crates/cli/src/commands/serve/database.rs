@@ -46,7 +46,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// How long to wait before a shard that cannot be opened is tried again.
 const SHARD_RETRY_MS: u64 = 5_000;
-/// What was seen longer ago than this may have changed.
+/// A view older than this may be outdated.
 const VIEW_MS_MAX: u64 = 3_000;
 /// How long a server may take to give its shards to others before it ends.
 const LEAVING_MS_MAX: u64 = 20_000;
@@ -149,7 +149,7 @@ struct OwnedShard {
     baton: Baton,
 }
 
-/// What has become of a shard.
+/// The result of a job for a shard.
 enum Done {
     Taken {
         shard: u32,
@@ -190,11 +190,11 @@ struct Keeper<'a> {
     held: BTreeMap<u32, OwnedShard>,
     /// Shards that are being taken or given.
     busy: BTreeSet<u32>,
-    /// What was seen before this says nothing about the shard any more.
+    /// Views from before this time are outdated for the shard.
     not_before_ms: BTreeMap<u32, u64>,
     member: Option<Arc<dyn Roster>>,
     failures: Failures,
-    /// What operators ask for at this server.
+    /// The requests of operators at this server.
     drains: mpsc::Receiver<DrainRequest>,
     drained: Drained,
     failovers: Failovers,
@@ -344,8 +344,8 @@ impl Keeper<'_> {
         self.handle.set_routes(Routes { failing, ..routes(view, member.secret(), is_leaving) });
     }
 
-    /// Whether it has to join again, without shards or to take some: see [`Failures`]. What was
-    /// seen long ago says nothing about others.
+    /// Whether it has to join again, without shards or to take some: see [`Failures`]. An old view
+    /// is no evidence about other servers.
     fn begins_or_ends_rest(&mut self, view: &View) -> bool {
         let is_recent = view.looked_at_ms + VIEW_MS_MAX > now_ms();
         if !is_recent {
@@ -369,7 +369,7 @@ impl Keeper<'_> {
         true
     }
 
-    /// Whether nobody needs this server any more. Until others own its shards, requests that arrive
+    /// Whether this server is no longer needed. Until others own its shards, requests that arrive
     /// here would be refused, which other servers answer.
     fn may_leave(&self, view: &View, deadline_ms: u64) -> bool {
         let is_taken = |shard: &ShardRow| shard.owner.as_ref().is_some_and(|it| *it != view.me);
@@ -518,7 +518,7 @@ impl Keeper<'_> {
             giving.spawn(async move { give_back(&handle, shard, held).await });
         }
         while giving.join_next().await.is_some() {}
-        // What was being taken when the work was given up.
+        // The shards that were being taken when the work was given up.
         for shard in std::mem::take(&mut self.busy) {
             self.handle.release(shard).await;
         }

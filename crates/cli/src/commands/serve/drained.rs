@@ -3,11 +3,11 @@
 
 use baton_cluster::View;
 
-/// What an operator wishes of this server.
+/// The request of an operator that this server has no shards.
 #[derive(Default)]
 pub(super) struct Drained {
     is_wished: bool,
-    /// What was seen before this says nothing about it: it was recorded then.
+    /// Views from before this time do not include the request: it was recorded then.
     since_ms: u64,
 }
 
@@ -17,12 +17,12 @@ impl Drained {
         self.is_wished
     }
 
-    /// The log was told the wish again at this time, for the id under which the server has joined.
+    /// The request was recorded again at this time, for the id under which the server has joined.
     pub(super) fn recorded(&mut self, now_ms: u64) {
         self.since_ms = now_ms;
     }
 
-    /// Whether a view is of the time before the log was told, so that shards must not be taken
+    /// Whether a view is older than the record of the request, so that shards must not be taken
     /// because of it.
     pub(super) fn is_too_old(&self, view: &View) -> bool {
         view.looked_at_ms < self.since_ms

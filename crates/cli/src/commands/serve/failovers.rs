@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use baton_cluster::View;
 
-/// What was seen of the owners of shards.
+/// The observed owners of shards.
 #[derive(Default)]
 pub(super) struct Failovers {
     owners: BTreeMap<u32, Owner>,

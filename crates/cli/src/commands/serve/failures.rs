@@ -72,7 +72,8 @@ impl Failures {
         self.rest.as_ref().map(|rest| rest.why.as_str())
     }
 
-    /// Ends a rest that was long enough, or that nobody makes up for. Whether it has ended.
+    /// Ends a rest that was long enough, or during which no other server would serve the shards.
+    /// Whether it has ended.
     pub(super) fn has_rested(&mut self, now_ms: u64, has_others: bool) -> bool {
         let is_over = |rest: &Rest| now_ms >= rest.until_ms || !has_others;
         let ended = self.rest.take_if(|rest| is_over(rest));

@@ -61,7 +61,7 @@ impl FolderShards {
     ) -> Result<(), Failure> {
         let shards = u32::try_from(self.batons.len()).unwrap_or(u32::MAX);
         let home = &self.batons[shard_of(HOME, shards) as usize];
-        // Unreadable tokens would refuse everybody.
+        // Unreadable tokens would refuse every caller.
         Tokens::of(home)?.all().await?;
         let first = if settings.tokens { first_token(home).await? } else { None };
         let scheme = Scheme::of(&settings);

@@ -1,6 +1,6 @@
-//! What a server reports of a shared log when it changes: that the log cannot be reached, that it
-//! can be reached again, that the clock of the machine differs from that of the log, and that a
-//! shard is lost.
+//! The changes of a shared log that a server reports: that the log cannot be reached, that it can
+//! be reached again, that the clock of the machine differs from that of the log, and that a shard
+//! is lost.
 
 use baton::clock::{Clock, SystemClock};
 use baton::error::Error;
@@ -11,7 +11,7 @@ use baton_server::server_log::Level;
 /// reported. Baton goes by the log's clock; other programs of the machine do not.
 const CLOCK_MS_MAX: u64 = 5_000;
 
-/// What was reported before.
+/// The earlier reports.
 #[derive(Default)]
 pub(super) struct Troubles {
     is_away: bool,
@@ -19,7 +19,7 @@ pub(super) struct Troubles {
 }
 
 impl Troubles {
-    /// What is to be written to the server log because of a view.
+    /// The lines to write to the server log because of a view.
     pub(super) fn see(&mut self, view: &View) -> Vec<(Level, &'static str, String)> {
         let mut lines = Vec::new();
         if view.is_gone {
@@ -56,7 +56,8 @@ impl Troubles {
     }
 }
 
-/// What is to be written when the engine of a shard has stopped, or the shard is another server's.
+/// The lines to write when the engine of a shard has stopped, or the shard belongs to another
+/// server.
 pub(super) fn loss(
     stopped: Option<&Error>,
     is_lost: bool,

@@ -89,7 +89,7 @@ fn with_messages(worker: Worker, program: &Arc<HandlerProgram>) -> Worker {
     })
 }
 
-/// What a worker did.
+/// The counts of a worker, as a sentence.
 fn sentence(worked: &Worked) -> String {
     let Worked { completed, failed, handed_over, lost, handoffs, messages } = worked;
     let mut sentence = format!(

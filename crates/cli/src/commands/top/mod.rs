@@ -271,7 +271,8 @@ impl Screen {
                         }
                     }
                 }
-                // Whatever ended it, such as a gap in the retained history: restart from now.
+                // The watch ended, for example because of a gap in the retained history: restart
+                // from now.
                 tokio::time::sleep(PATIENCE).await;
             }
         }));

@@ -359,7 +359,7 @@ async fn of_task(workspace: &Workspace, id: &str) -> Result<Details, Error> {
     Ok((format!("task {}", short(id)), lines))
 }
 
-/// What was spent, with the limits of its budget; none if nothing was spent or limited.
+/// The spending, with the limits of its budget; none if nothing was spent or limited.
 fn spent_field(total: &Total) -> Option<String> {
     let account = &total.account;
     let amounts = Unit::ALL.into_iter().filter_map(|unit| {

@@ -40,12 +40,12 @@ pub(super) struct Sync {
     dry_run: bool,
 }
 
-/// What happened in each direction.
+/// The results of both directions.
 #[derive(Serialize)]
 struct Both {
-    /// What this workspace took in.
+    /// The changes that this workspace took.
     here: SyncReport,
-    /// What the copy took in.
+    /// The changes that the copy took.
     there: SyncReport,
 }
 
@@ -110,7 +110,7 @@ impl Sync {
     }
 }
 
-/// What one workspace took in from the other.
+/// The changes that one workspace took from the other.
 fn direction(to: &str, from: &str, report: &SyncReport, is_dry: bool) -> String {
     let taken = report.outcomes.iter().filter(|it| it.won != Won::Ours).count();
     let would = if is_dry { "would take" } else { "took" };

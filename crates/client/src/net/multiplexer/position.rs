@@ -3,7 +3,7 @@
 use crate::Item;
 use baton_core::{Revision, wire};
 
-/// What has arrived.
+/// The position up to which events have arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Position {
     /// The first revision that has not arrived completely; none while only the server knows.

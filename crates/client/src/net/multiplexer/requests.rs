@@ -11,7 +11,7 @@
 //!
 //! 1. Requests are sent in the order of their numbers, also after a reconnect.
 //! 2. A command whose outcome is unknown is never reported as not executed.
-//! 3. What is granted to a cancelled call is released.
+//! 3. Anything that is granted to a cancelled call is released.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,7 +36,7 @@ pub(crate) enum Effect {
     Changes,
 }
 
-/// What is known about a cancelled request.
+/// The known state of a cancelled request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     /// It cannot have changed anything.

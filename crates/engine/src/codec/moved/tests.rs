@@ -70,7 +70,7 @@ fn keys_that_move_together_are_one_record() {
     assert_eq!(decode(&bytes).unwrap().events, events);
 }
 
-/// What a program wrote that did not know the record.
+/// Data that was written by a version without the record.
 #[test]
 fn the_same_keys_are_read_as_single_events() {
     #[derive(Serialize)]

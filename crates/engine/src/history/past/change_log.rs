@@ -40,7 +40,7 @@ struct Deletion<'b> {
     event: &'b Event,
     author: &'b AgentId,
     namespace: &'b NamespaceName,
-    /// What earlier events of the same batch have made of entries in it.
+    /// The values of its entries after earlier events of the same batch.
     made: BTreeMap<&'b Key, Option<Json>>,
     /// Whether an earlier event of the same batch had deleted it, too.
     is_emptied: bool,
@@ -181,10 +181,10 @@ impl<L: Log> Past<'_, L> {
         Ok(false)
     }
 
-    /// What one batch did to entries that a query is about, in order.
+    /// The steps of one batch for the entries that a query is about, in order.
     fn steps_of<'b>(&self, batch: &'b Batch, query: &HistoryQuery) -> Result<Vec<Step<'b>>, Error> {
         let mut steps = Vec::new();
-        // What earlier events of the same batch have made of entries.
+        // The values of entries after earlier events of the same batch.
         let mut made: BTreeMap<(&NamespaceName, &Key), Option<Json>> = BTreeMap::new();
         let mut emptied: BTreeSet<&NamespaceName> = BTreeSet::new();
         for (event, author) in batch.events.iter().zip(batch.authors()) {

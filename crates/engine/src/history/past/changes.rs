@@ -1,4 +1,4 @@
-//! What differs between two revisions.
+//! The difference between two revisions.
 
 use std::collections::BTreeSet;
 

@@ -6,8 +6,8 @@
 //!
 //! 1. A document is the difference between two revisions: between R and the last one that it
 //!    includes, which is the present unless there is more than fits into one.
-//! 2. What the other copy has seen already, by way of its own writes or of a third copy, is not in
-//!    it.
+//! 2. Changes that the other copy has already seen, through its own writes or a third copy, are not
+//!    included.
 //! 3. A revision is recognized by its time: another history of the same name is refused.
 
 mod collected;
@@ -35,7 +35,7 @@ use crate::error::Error;
 
 type EntryKey = (NamespaceName, Key);
 
-/// What counts as a write of another copy, too, and the revision that recorded it.
+/// The changes that also count as writes of another copy, and the revision that recorded them.
 type Adopted = BTreeMap<(NamespaceName, Option<Key>), (Revision, TakenChange)>;
 
 /// The id of a copy; none if it was copied by a version that did not record when.
@@ -143,7 +143,7 @@ impl<L: Log> Past<'_, L> {
         }
     }
 
-    /// What this copy included of others at a revision.
+    /// The revisions of other copies that this copy included at a revision.
     fn seen_at(&self, revision: Revision) -> Result<Vec<Seen>, Error> {
         let mut below = revision;
         while let Some(found) = self.last_change("workspace", below)? {
@@ -265,7 +265,8 @@ impl<L: Log> Past<'_, L> {
         Ok(collected)
     }
 
-    /// What was the same in another copy, and counts as its write, too, since this revision.
+    /// The changes that were identical in another copy, and count as its writes too, since this
+    /// revision.
     fn adopted_since(&self, since: Revision) -> Result<Adopted, Error> {
         let mut adopted = Adopted::new();
         let mut below = self.present;

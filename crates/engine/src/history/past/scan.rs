@@ -166,7 +166,7 @@ impl<'s, 'p, L: Log> Scan<'s, 'p, L> {
         Ok(entries)
     }
 
-    /// What became of namespaces, given the batches that touched them in ascending order.
+    /// The last states of namespaces, given the batches that touched them in ascending order.
     fn read_namespaces(
         &self,
         only: Option<&NamespaceName>,
@@ -295,7 +295,7 @@ impl<L: Log> Past<'_, L> {
             decoded.is_ok() && next <= last
         });
         decoded?;
-        // What is archived meanwhile leaves the log, and is found where it is now.
+        // Batches that are archived meanwhile leave the log, and are read from their new place.
         drop(read);
         while next <= last {
             let frame = self.frame(next)?;

@@ -18,7 +18,7 @@ struct Step {
     subjects: Vec<String>,
 }
 
-/// What was pushed, and the expected results.
+/// The pushed batches, and the expected results.
 #[derive(Clone, Debug)]
 struct Model {
     first: u64,

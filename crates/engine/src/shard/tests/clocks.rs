@@ -1,4 +1,4 @@
-//! Clocks that are wrong, and engines that stand still.
+//! Tests with wrong clocks, and with suspended engines.
 
 use std::sync::Arc;
 

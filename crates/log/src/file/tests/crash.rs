@@ -12,7 +12,7 @@ use crate::conformance::{get_blob, read_all};
 use crate::faulty::FaultyDisk;
 use crate::{AppendError, BlobError, FileLog, Log, Position, ReadError};
 
-/// What the log has acknowledged.
+/// The writes that the log has acknowledged.
 #[derive(Default)]
 struct Ledger {
     records: Vec<(Position, Vec<u8>)>,

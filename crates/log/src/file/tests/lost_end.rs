@@ -22,7 +22,7 @@ fn abandoned_log(records: u8) -> (FaultyDisk, Vec<PathBuf>, Position) {
     (left.clone(), segment_paths(&left), tail)
 }
 
-/// Opening and verifying report the damage, a repair ends it, and the log goes on.
+/// Opening and verifying report the damage, a repair ends it, and the log continues to work.
 fn check_lost(disk: &FaultyDisk, file: &Path, offset: u64, records: usize) {
     let Err(OpenError::Corrupt { file: named, offset: at, reason }) = try_open(disk) else {
         panic!("the end is missing")

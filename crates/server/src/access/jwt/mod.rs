@@ -62,7 +62,7 @@ baton_core::refusals! {
         Unusable {
             /// The file.
             path: String,
-            /// What is wrong with it.
+            /// The reason.
             reason: String,
         } => {
             code: "access.bad_key_file",

@@ -20,7 +20,7 @@ impl From<RelayEnded> for End {
 }
 
 impl Connection {
-    /// Whether another engine has the workspace. The one that is in use was looked at before.
+    /// Whether another engine has the workspace. The workspace in use was checked before.
     pub(super) fn is_elsewhere(&mut self, workspace: &str) -> bool {
         let Some(others) = &mut self.others else { return false };
         let is_in_use = self.workspace.as_ref().is_some_and(|known| known.as_str() == workspace);

@@ -1,4 +1,4 @@
-//! What is collected for a document: the last change of each key and namespace.
+//! The data collected for a document: the last change of each key and namespace.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -122,7 +122,8 @@ pub(super) fn taken(
     synced(batch)?.taken.iter().find(is_it).map(|taken| taken.written.clone())
 }
 
-/// What a synchronization has recorded and not written, since it was the same already.
+/// The changes that a synchronization has recorded but not written, since the values were already
+/// the same.
 pub(super) fn unwritten(batch: &Batch) -> Vec<&TakenChange> {
     let Some(synced) = synced(batch) else { return Vec::new() };
     let written: BTreeSet<(&NamespaceName, Option<&Key>)> = batch
