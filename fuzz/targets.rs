@@ -1,4 +1,4 @@
-//! What must hold for every input, from the fuzzer or from a test with a seed.
+//! The properties that must hold for every input, from the fuzzer or from a test with a seed.
 //!
 //! | target        | property                                                                    |
 //! |---------------|-----------------------------------------------------------------------------|
@@ -69,8 +69,8 @@ pub(crate) fn messagepack(input: &[u8]) {
     assert_eq!(again, value, "there and back it is the same value");
 }
 
-/// The content of the log: events. Those of shared state, and arbitrary values, are also read by
-/// rmp-serde; compiling that for all of them would take long.
+/// The content of the log: events. Types of shared state, and arbitrary values, are also read by
+/// rmp-serde; compiling that for all types would take long.
 pub(crate) fn stored(input: &[u8]) {
     if let Ok(event) = from_slice::<Event>(input) {
         let packed = rmp_serde::to_vec_named(&event).expect("events can be encoded");

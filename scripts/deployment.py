@@ -28,7 +28,7 @@ import yaml
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = str(Path(sys.argv[1]).resolve())
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
-# What the program says when its settings are in order and its log cannot be reached.
+# The error of the program when its settings are valid and its log cannot be reached.
 REACHED = "log.away"
 
 problems = []
@@ -102,7 +102,7 @@ def begins_to_serve(where, command, environment):
         key.write_text(secrets.token_hex(32))
         key.chmod(0o600)
         replaced = {"BATON_SECRETS_KEY_FILE": str(key), "BATON_LISTEN": "127.0.0.1:0"}
-        # One address at which nobody listens; scheme, database and parameters stay.
+        # One address at which no server listens; scheme, database and parameters stay.
         log = environment["BATON_LOG"]
         replaced["BATON_LOG"] = re.sub(r"(//(?:[^@/]*@)?)[^/?]*", r"\g<1>127.0.0.1:1", log)
         ran = run(command, environment | replaced, folder)
@@ -190,7 +190,7 @@ def kubernetes(path, built):
     listens_at(where, environment, ports["http"])
     key = environment["BATON_SECRETS_KEY_FILE"]
     check(str(Path(key).parent) in mounts.values(), where, f"nothing is mounted for {key}")
-    # What the cluster fills in.
+    # The values that the cluster sets.
     for name, value in environment.items():
         for used in re.findall(r"\$\((\w+)\)", value):
             order = list(given)
@@ -215,7 +215,7 @@ def dockerfile(built):
           "it does not run `baton serve`")
     unknown = {name for name in environment if name.startswith("BATON_")} - VARIABLES
     check(not unknown, where, f"the program does not read {sorted(unknown)}")
-    # Nobody answers there, which the command must find out.
+    # No server answers there, which the command must detect.
     health = json.loads(built["health"])
     ran = run([*health[1:], "--url", "http://127.0.0.1:1"])
     check(health[0] == "baton" and ran.returncode == 8, where, f"the health check: {ran.stderr}")

@@ -3,7 +3,7 @@
 import schemathesis
 
 LONGEST_MS = 20
-# What is longer is refused, and has to be sent as it is to see that.
+# A longer time is refused, and has to be sent unchanged to see that.
 ALLOWED_MS = 3_600_000
 
 

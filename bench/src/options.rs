@@ -9,7 +9,7 @@ use std::time::Duration;
 const BENCHMARKS: &str = "`kernel`, `peers`, `deployed`, `cluster`, `work`, `talk`, `search`, \
     `soak`, `fairness` and `mcp`";
 
-/// What to run.
+/// The benchmark to run.
 pub(crate) enum Mode {
     /// Measure the kernel.
     Kernel(Options),

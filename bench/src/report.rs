@@ -140,7 +140,7 @@ impl Comparison {
 #[derive(Default)]
 pub(crate) struct Report {
     lines: Vec<Comparison>,
-    /// What could not be measured, and why.
+    /// The loads that could not be measured, and why.
     left_out: Vec<String>,
 }
 

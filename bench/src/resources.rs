@@ -37,7 +37,7 @@ impl Stopwatch {
     }
 }
 
-/// What a process has used.
+/// The resources that a process has used.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Usage {
     pub(crate) user_seconds: f64,
@@ -194,13 +194,13 @@ pub(crate) fn cpu_seconds() -> f64 {
     own_usage().cpu_seconds()
 }
 
-/// What this process has used so far, including ended threads.
+/// The resources that this process has used so far, including ended threads.
 fn own_usage() -> Usage {
     let stat = fs::read_to_string("/proc/self/stat").expect("the kernel tells a process its times");
     Times::parse(&stat).expect("the kernel keeps its format").own
 }
 
-/// What a process and its children have used so far, including ended ones.
+/// The resources that a process and its children have used so far, including ended ones.
 pub(crate) fn tree_usage(pid: u32) -> Usage {
     let folders = fs::read_dir("/proc").expect("the kernel tells which processes there are");
     let stats = folders.filter_map(|folder| {

@@ -48,7 +48,7 @@ def bob(b: baton.Baton) -> None:
         with offer.work() as job:
             outline = job.accepted.values["shared/outline"]
             print(f"bob   knows the outline {outline} and the note {job.accepted.handoff.notes!r}")
-            # 5. What a model should know, within a budget, as one text.
+            # 5. The context for a model, within a budget, as one text.
             prompt = b.context.build(task=job.id, token_budget=2000).text
             assert "doubtful" in prompt
             job.result = {"text": " and ".join(outline), "words": 6}
@@ -72,7 +72,7 @@ def main() -> None:
             print(f"eve   gets {article['text']!r}")
             for agent in agents:
                 agent.join()
-            # 7. Who did what is on record.
+            # 7. The history records the author of every action.
             for event in eve.events.history(order="oldest").events:
                 print(f"{event['revision']:4}  {event['agent']:6} {event['type']}")
             assert article["words"] == 6

@@ -1,6 +1,6 @@
-// What the package `resumable-stream` of the AI SDK needs of Redis, by Baton: keys that expire, a
-// counter, and channels. Keys are entries of a namespace; channels are topics whose messages are not
-// kept.
+// The parts of Redis that the package `resumable-stream` of the AI SDK needs, on Baton: keys that
+// expire, a counter, and channels. Keys are entries of a namespace; channels are topics whose
+// messages are not kept.
 
 import { ConflictError } from "@baton/sdk";
 

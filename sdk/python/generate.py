@@ -235,7 +235,7 @@ class Types:
         name = ref_name(schema)
         return self.resolve(self.spec.schemas[name]) if name else schema
 
-    # What operations return.
+    # The types that operations return.
 
     def returned(self, schema: Schema, prefix: str = "") -> tuple[str, Callable[[str], str]]:
         """The annotation, and what turns the raw JSON into it."""
@@ -306,7 +306,7 @@ class Types:
             return "dict[str, Any]"
         return SCALARS.get(str(schema.get("type")), "str" if literals(schema) else "Any")
 
-    # What operations take.
+    # The types that operations take.
 
     def given(self, schema: Schema, context: str, prefix: str = "") -> str:
         """The annotation of an argument; `context` names objects that have no name."""

@@ -1,5 +1,5 @@
-// What open dashboards cost a server: its write rate with and without a hundred of them on the screen
-// "Now", in turns.
+// The cost of open dashboards for a server: its write rate with and without a hundred of them on
+// the screen "Now", in turns.
 //
 //   BATON_PROGRAM=target/dist/baton node ui/bench/dashboards.mjs [DASHBOARDS] [TURNS]
 //

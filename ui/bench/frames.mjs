@@ -1,5 +1,5 @@
-// The times between frames while a table of many tasks scrolls and they change; how long the first
-// screen takes; and what a page costs while nobody looks.
+// The times between frames while a table of many tasks scrolls and they change; the time of the
+// first screen; and the cost of a hidden page.
 //
 //   BATON_PROGRAM=target/dist/baton node ui/bench/frames.mjs [TASKS] [CHANGES_PER_SECOND] [SECONDS]
 

@@ -1,5 +1,5 @@
-// Changes tasks of a workspace at a steady rate, until its standard input ends. A process of its own,
-// so that it delays nobody else's frames.
+// Changes tasks of a workspace at a steady rate, until its standard input ends. A separate process,
+// so that it does not delay the frames.
 //
 //   node ui/bench/load.mjs URL WORKSPACE CHANGES_PER_SECOND
 

@@ -1,4 +1,4 @@
-// What a person can do, each with its effect in words and its command.
+// The actions of a person, each with its effect in words and its command.
 
 import { app } from "./app.mjs";
 import { receiver } from "./sentences.mjs";

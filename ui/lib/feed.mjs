@@ -121,7 +121,7 @@ export class Feed {
     Object.assign(this, { revision, oldest, events });
     this.rates.clear();
     for (const { time } of events) this.#count(Date.parse(time), 1);
-    // What happened meanwhile is in the history, and nobody was called for it.
+    // Events that happened meanwhile are in the history, and no listener was called for them.
     if (this.#isBegun) this.#on.back();
     else this.#on.begun(revision);
     this.#isBegun = true;

@@ -1,4 +1,4 @@
-// What a person can do with pipelines and their stages.
+// The actions of a person on pipelines and their stages.
 
 import { REASON, cli, here, reviews } from "./actions.mjs";
 

@@ -1,4 +1,4 @@
-// What happened, in words; and how a status looks: by colour and by shape.
+// Descriptions of events in words; and the presentation of a status by colour and by shape.
 
 import { duration, preview, words } from "./format.mjs";
 

@@ -1,4 +1,5 @@
-// Who uses the page: the token, kept for this tab only; the agent that acts; what both may do.
+// The user of the page: the token, kept for this tab only; the agent that acts; the permissions of
+// both.
 
 import { connect } from "@baton/sdk";
 
@@ -43,7 +44,8 @@ export async function open() {
   const headers = /** @type {Record<string, string>} */ (
     given ? { authorization: `Bearer ${given}` } : {}
   );
-  // At the same time: the first screen waits for both. What the server objects to, `connect` reports.
+  // At the same time: the first screen waits for both. `connect` reports the objections of the
+  // server.
   const asked = fetch("/v1/access/grant", { headers }).then((response) => response.json());
   const [client, grant] = await Promise.all([
     connect(location.origin, settings()),

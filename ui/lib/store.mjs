@@ -1,5 +1,6 @@
 // One normalised store: a record of a kind is kept once, however many lists show it. Listeners are
-// called once per frame, however much has changed, and less often for what nobody waits for.
+// called once per frame, however much has changed, and less often for data that no listener waits
+// for.
 
 /** @typedef {Record<string, any>} Found */
 

@@ -389,7 +389,7 @@ test("ten thousand tasks are a table of which little is in the document", async 
   await box.getByText("t-0000000001", { exact: true }).waitFor();
   await box.evaluate((it) => it.scrollTo(0, 190_000));
   await box.getByText("t-0000005000", { exact: true }).waitFor();
-  // What is new waits until the reader wants it, and moves nothing.
+  // New rows wait until the reader asks for them, and move nothing.
   await big.command("demo", { command: "task.create", task: "newest", type: "bulk" });
   await page.getByRole("button", { name: "1 new" }).waitFor();
   assert.equal(await box.evaluate((it) => it.scrollTop), 190_000);

@@ -1,4 +1,4 @@
-// What is happening, and what needs a person.
+// The current activity, and the items that need a person.
 
 import {
   ActionButton,

@@ -34,7 +34,7 @@ pub(super) struct Database {
     connection: BufReader<UnixStream>,
 }
 
-/// What an address names.
+/// The parts of an address.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Address {
     pub(super) user: String,

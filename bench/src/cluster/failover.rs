@@ -1,4 +1,4 @@
-//! How long workspaces do not answer when their server is killed, or told to end.
+//! Measures how long workspaces do not answer when their server is killed or stopped.
 //!
 //! ```text
 //!   kill -9      requests to every workspace of the dead server, at the others, until one is
@@ -154,7 +154,7 @@ fn end(group: &mut Group) -> Outcome<Vec<f64>> {
             .map(|(name, port)| scope.spawn(move || longest_pause(*port, name, is_over)))
             .collect();
         let ended = group.servers.remove(0).terminate();
-        // What was interrupted at the end must be answered too.
+        // Requests that were interrupted at the end must be answered too.
         is_over.store(true, Ordering::SeqCst);
         let pauses = asking.into_iter().map(|one| one.join().map_err(|_| "a caller panicked"));
         let pauses = pauses.collect::<Result<Vec<_>, _>>()?;

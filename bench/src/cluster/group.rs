@@ -89,7 +89,7 @@ impl Group {
         Ok(())
     }
 
-    /// Who owns the shards, when all have an owner and no server has more than its share.
+    /// The owners of the shards, when all have an owner and no server has more than its share.
     pub(super) fn owners(&self) -> Outcome<Owners> {
         let addresses =
             self.servers.iter().map(|server| format!("http://127.0.0.1:{}", server.port()));

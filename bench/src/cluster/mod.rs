@@ -43,7 +43,7 @@ const ON_POSTGRES_LEAST: f64 = 0.6;
 #[derive(Clone, Copy)]
 pub(crate) struct Turn {
     pub(crate) served: TurnResult,
-    /// What the database has used in it.
+    /// The resources that the database has used for it.
     pub(crate) database: Usage,
 }
 
@@ -164,7 +164,7 @@ fn medians(turns: &[Turn]) -> Medians {
     Medians::of(&turns.iter().map(|turn| turn.served).collect::<Vec<_>>())
 }
 
-/// What the database used, per operation: outside the kernel, and inside.
+/// The time that the database used, per operation: outside the kernel, and inside.
 fn database_us(turns: &[Turn]) -> (f64, f64) {
     let each = |seconds: fn(&Usage) -> f64| {
         let used = turns

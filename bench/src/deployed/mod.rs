@@ -38,7 +38,7 @@ const QUOTAS: &str = "[quota]\noperations_per_s = 100000000\nbytes_per_s = 10000
     entries_max = 1000000\nstored_bytes_max = 100000000000\n\
     [quota.token]\noperations_per_s = 100000000\nbytes_per_s = 1000000000000\n";
 
-/// What is turned on.
+/// The feature that is turned on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Setting {
     Bare,

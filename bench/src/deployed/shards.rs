@@ -5,8 +5,8 @@
 //! ```
 //!
 //! The driver is one thread, which needs a processor as well: on a machine with two, all shards
-//! together have little more than one. What more processors would do follows from the processor
-//! time of an operation, not from the rates.
+//! together have little more than one. The effect of more processors is estimated from the
+//! processor time of an operation, not from the rates.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What the noisy tenant does: requests that cost the server most, within its limits.
+//! The load of the noisy tenant: requests that cost the server most, within its limits.
 //!
 //! Each kind first prepares its workspace, then repeats one request on every connection. Refusals
 //! count as answers: a server that refuses costly work has to decide to, and that takes time too.
@@ -33,7 +33,7 @@ pub(crate) struct Noise {
     repeated: Repeated,
 }
 
-/// What is repeated during the measurement.
+/// The request that is repeated during the measurement.
 enum Repeated {
     /// The command with this number, of a connection. Numbers start again after the given count.
     Command(fn(usize, usize) -> Value, usize),

@@ -1,4 +1,4 @@
-//! What the serving thread of a server did: by the server's metrics, and by the kernel.
+//! The activity of the serving thread of a server: by the server's metrics, and by the kernel.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -110,7 +110,7 @@ pub(super) struct Moment {
 }
 
 impl Moment {
-    /// What it did since another one.
+    /// The difference from an earlier one.
     pub(super) fn since(&self, before: &Self) -> ServingThread {
         let (now, before_it) = (&self.thread, &before.thread);
         let earlier = before_it.held.iter().map(|(_, times)| *times).chain(std::iter::repeat(0));

@@ -52,9 +52,9 @@ pub(crate) trait Requests {
 
 /// Parses the bytes of a server, as far as necessary to count successes.
 pub(crate) trait Answers {
-    /// Takes one element of the protocol from the front, or none if it is incomplete. What has to
-    /// be sent for it is appended to `replies`: what the protocol itself requires, and the next
-    /// request of an operation with several. A refusal is an error.
+    /// Takes one element of the protocol from the front, or none if it is incomplete. The bytes
+    /// that have to be sent for it are appended to `replies`: those that the protocol itself
+    /// requires, and the next request of an operation with several. A refusal is an error.
     fn take(&mut self, bytes: &[u8], replies: &mut Vec<u8>) -> Result<Option<Element>, String>;
 }
 
@@ -164,8 +164,8 @@ pub(crate) fn measure<R: Requests, A: Answers>(
     measure_several(opened, in_flight, turn, (&[pid], None)).map(|(served, _)| served)
 }
 
-/// Drives several servers, which together are one side. What a process that they use has used in
-/// the measured time is returned separately.
+/// Drives several servers, which together are one side. The resources that a process of theirs used
+/// in the measured time are returned separately.
 pub(crate) fn measure_several<R: Requests, A: Answers>(
     opened: Vec<Opened<R, A>>,
     in_flight: usize,
@@ -315,7 +315,7 @@ struct Connection<R, A> {
     answers: A,
     /// The beginning of an incomplete answer.
     unread: Vec<u8>,
-    /// What the socket did not accept.
+    /// The bytes that the socket did not accept.
     unsent: Vec<u8>,
     sent_at: VecDeque<Duration>,
     requests_left: usize,

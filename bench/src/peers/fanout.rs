@@ -33,7 +33,7 @@ pub(crate) struct FanoutProtocol {
     pub(crate) answers: usize,
     /// The writes of a round.
     pub(crate) write: fn(usize) -> Vec<u8>,
-    /// What every listener must have received at the end of a round.
+    /// The text that every listener must have received at the end of a round.
     pub(crate) last: fn(usize) -> String,
 }
 

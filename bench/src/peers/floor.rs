@@ -9,8 +9,8 @@
 //! 1. A request is recognised by its length only: it is not unmasked, not parsed, and checked for
 //!    nothing. One that is longer than a value writes, and its bytes are the record.
 //! 2. Every answer is the one that Baton has given to such a request before the first round.
-//! 3. One thread does all of it. What a round of `epoll` finds is one group, durable before its
-//!    answers are sent.
+//! 3. One thread does all of it. All requests that a round of `epoll` finds are one group, durable
+//!    before its answers are sent.
 //!
 //! It is this program in another process, so that its processor time is measured like that of the
 //! others.

@@ -63,7 +63,7 @@ pub(crate) enum Kind {
     Postgres,
     Etcd,
     Nats,
-    /// What the kernel leaves.
+    /// The time that remains besides the kernel's.
     Floor,
 }
 

@@ -108,7 +108,7 @@ impl Server {
         }
     }
 
-    /// What it has printed.
+    /// The output so far.
     pub(crate) fn log(&self) -> String {
         fs::read_to_string(self.folder.path().join(LOG_NAME)).unwrap_or_default()
     }

@@ -7,8 +7,8 @@
 //! | durable messages, 64 publishers | Redis Streams, NATS `JetStream`, both durable | of rates |
 //! | a stream of 64-byte frames, 10 at a time | Redis Streams, `everysec` | of frames read |
 //!
-//! Servers, rounds, driver and rules are those of [`crate::peers`]. What is not durable is compared
-//! with what is not, except in two loads: Baton's requests and streams survive a power cut, those
+//! Servers, rounds, driver and rules are those of [`crate::peers`]. Durable operations are compared
+//! with durable ones, except in two loads: Baton's requests and streams survive a power cut, those
 //! of NATS core and of Redis with `everysec` do not.
 
 mod broadcast;

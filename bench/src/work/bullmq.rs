@@ -7,8 +7,8 @@
 //! ```
 //!
 //! The library is the client, so it cannot be driven with prebuilt bytes: `bench/bullmq/drive.js`
-//! is the driver, and its processor time is reported as that of the driver. That of Redis is the
-//! server's.
+//! is the driver, and its processor time is reported as that of the driver. The queue of Redis is
+//! on the server.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};

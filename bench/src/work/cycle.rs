@@ -23,7 +23,7 @@ impl Requests for FirstRequest {
     }
 }
 
-/// What follows an element.
+/// The step after an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NextStep {
     /// More requests of the same cycle.

@@ -10,7 +10,7 @@ use crate::peers::processes::Server;
 use crate::peers::{Bench, Kind, throughput};
 use crate::report::{Report, Target};
 
-/// What a cycle does.
+/// The steps of a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cycle {
     /// Creates a task, claims it and completes it.
@@ -145,7 +145,7 @@ enum Contestant {
 }
 
 impl Contestant {
-    /// What a server needs once, before its first round.
+    /// Prepares a server once, before its first round.
     fn prepare(&self, cycle: Cycle) -> Outcome<()> {
         match self {
             Self::Server(server) if (server.kind(), cycle) == (Kind::Postgres, Cycle::Task) => {

@@ -29,14 +29,14 @@ const CLAIM: &str = "UPDATE task SET holder = $2, claimed_at = now() WHERE id = 
     FROM task WHERE type = $1 AND holder IS NULL ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED) \
     RETURNING id, definition";
 const COMPLETE: &str = "DELETE FROM task WHERE id = $1::text::bigint";
-/// A queue is nearly empty at any time, which makes the planner believe that a sequential scan is
-/// cheaper than an index; it never is, because deleted rows are read too.
+/// A queue is nearly empty at any time, so the planner estimates that a sequential scan is cheaper
+/// than an index; it never is, because deleted rows are read too.
 const BY_INDEX: &str = "SET enable_seqscan = off";
 const LOCK: &str = "SELECT pg_advisory_lock(1)";
 const UNLOCK: &str = "SELECT pg_advisory_unlock(1)";
 /// A row with one column, which is true.
 const TRUE: &[u8] = b"D\0\0\0\x0b\0\x01\0\0\0\x01t";
-/// What precedes the first column of a row: the type, the length, the number of columns and its
+/// The bytes before the first column of a row: the type, the length, the number of columns and its
 /// length.
 const COLUMN_AT: usize = 1 + 4 + 2 + 4;
 

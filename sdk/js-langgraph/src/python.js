@@ -1,4 +1,5 @@
-// What LangGraph for Python has stored, in the JSON that the serialiser of LangGraph.js reads.
+// Checkpoints stored by LangGraph for Python, in the JSON that the serialiser of LangGraph.js
+// reads.
 //
 // Plain values are JSON in both languages. Others are MessagePack in Python: messages of LangChain,
 // sets, bytes, interrupts and sends become what they are here; an object of any other class becomes

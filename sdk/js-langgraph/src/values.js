@@ -1,8 +1,8 @@
 // Values of LangGraph as bytes, in the form that the Python package has as well.
 //
 // The state of a checkpoint is one run of bytes: a header in JSON, which says what follows, and the
-// values one after another. What two checkpoints have in common is stored once by the server. A
-// state that Python has saved is JSON if all of its values are.
+// values one after another. The server stores the common parts of two checkpoints once. A state
+// that Python has saved is JSON if all of its values are.
 
 /** @import { SerializerProtocol } from "@langchain/langgraph-checkpoint" */
 

@@ -131,7 +131,7 @@ test("values that are larger than a transaction, or too large for a write", asyn
         ["small", 1],
         ...Object.entries(values),
     ]);
-    // What has not changed is not written again.
+    // Values that have not changed are not written again.
     const second = await saver.put(first, { ...checkpoint, id: uuid6(1) }, metadata, {});
     expect((await saver.getTuple(second)).checkpoint.channel_values).toEqual(values);
 });

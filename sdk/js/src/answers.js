@@ -1,4 +1,4 @@
-// What becomes of a message after its handler.
+// The outcome of a message after its handler.
 
 import { BatonError, isSessionEnded } from "./errors.js";
 
@@ -48,7 +48,7 @@ export async function answerAndReceive(workspace, message, outcome, waiting) {
 export async function answer(workspace, message, outcome) {
   const { id } = message;
   if (message.request) {
-    // The sender gets the answer; nobody needs the request once more.
+    // The sender gets the answer, and the request itself is not needed again.
     await workspace.executeMinimal({ command: "message.reply", request: id, ...outcome });
   } else if ("body" in outcome) await workspace.inbox.ack({ message: id });
 }

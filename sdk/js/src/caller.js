@@ -1,4 +1,4 @@
-// What every call is made with: the transport, the workspace and the agent that acts.
+// The parameters of every call: the transport, the workspace and the agent that acts.
 
 import { OPERATIONS } from "./generated/operations.js";
 

@@ -44,7 +44,7 @@ export class Http {
       response = await fetch(url + path, { ...init, headers, credentials: "omit" });
     } catch (cause) {
       init.signal?.throwIfAborted();
-      // What is sent next, or repeated, goes to another server.
+      // The next and all repeated requests go to another server.
       this.#servers.skip(url);
       throw unreachable(url, reasonOf(cause), { cause });
     }
@@ -64,7 +64,7 @@ export function reasonOf(error) {
 async function problemOf(response) {
   try {
     const { type, title: _, status, ...problem } = await response.json();
-    // What the document says about its own form is not a fact; a fact of the same name comes later.
+    // Fields about the form of the document are not facts; a fact of the same name comes later.
     if (!String(type).startsWith("/docs/errors#")) problem.type = type;
     if (status !== response.status) problem.status = status;
     return fromProblem(problem);

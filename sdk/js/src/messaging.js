@@ -41,7 +41,7 @@ export class Inbox extends InboxOperations {
    */
   async *listen(options) {
     for (;;) {
-      // One at a time: a message that nobody looks at yet must stay available to others.
+      // One at a time: a message that is not being handled yet must stay available to others.
       const { messages } = await this.receive({ ...options, limit: 1, wait_ms: WAIT_MS });
       yield* messages;
     }

@@ -1,8 +1,8 @@
 // Keeps what ends unless it is renewed: a lock, a permit, a lease, a session.
 //
-// What an agent holds is lost when the session of the agent ends, and every renewal is a sign of
-// life of that session. So it is renewed in a third of its own TTL or of that of the session,
-// whichever is shorter.
+// Everything that an agent holds is lost when the session of the agent ends, and every renewal is a
+// sign of life of that session. So it is renewed in a third of its own TTL or of that of the
+// session, whichever is shorter.
 
 import { isFinal, LeaseLostError } from "./errors.js";
 import { unref } from "./timing.js";

@@ -7,7 +7,7 @@
 //
 // 1. Requests are sent in the order of their numbers, also after a broken connection.
 // 2. A command whose outcome is unknown is never reported as not executed.
-// 3. What is granted to a call that was given up is given back.
+// 3. Anything granted to a call that was given up is returned.
 //
 // Calls that ask to wait are not counted as in flight, because they may take an hour.
 

@@ -10,7 +10,7 @@
 // 1. A request is answered with what its handler returned or threw. A message that is no request is
 //    acknowledged if its handler succeeded, and delivered again if not.
 // 2. When it is stopped, nothing new is received, what was begun is finished, and the session ends.
-// 3. That the server cannot be reached is no reason to end.
+// 3. An unreachable server is no reason to end.
 
 import { BatonError, isFinal, isSessionEnded } from "./errors.js";
 import { Renewal } from "./renewal.js";

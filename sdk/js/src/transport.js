@@ -1,4 +1,4 @@
-// What a transport is: the way of requests to the server and of answers and events back.
+// A transport: the path of requests to the server and of answers and events back.
 
 import { encode } from "./json.js";
 

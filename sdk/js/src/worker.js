@@ -1,4 +1,4 @@
-// A worker: claims tasks, runs a handler for each, and reports what came of it.
+// A worker: claims tasks, runs a handler for each, and reports the results.
 //
 //            ┌──────────────── next, claimed in the same commit ◀──────────┐
 //            ▼                                                             │
@@ -10,7 +10,7 @@
 // 1. Every task that was claimed is completed, failed, released or handed over, unless its lease is
 //    lost or the server cannot be reached for that long.
 // 2. When it is stopped, nothing new is claimed, and what was begun is finished.
-// 3. That the server cannot be reached is no reason to end: the worker tries again.
+// 3. An unreachable server is no reason to end: the worker tries again.
 // 4. A worker with several handlers at a time claims tasks for all of them in its first call.
 // 5. A worker with handlers for hand-offs or messages waits for these and for tasks in one call. It
 //    does not claim the next task when it completes one: a hand-off or a message may be first.

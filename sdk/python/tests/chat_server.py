@@ -87,7 +87,7 @@ class ChatServer:
             while not self._over.wait(0.02):
                 handler.wfile.write(b" ")
         except OSError:
-            # Nobody waits for it any more.
+            # No caller waits for it any more.
             pass
 
     @property

@@ -154,7 +154,7 @@ def no_thread_is_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
     yield
     deadline = time.monotonic() + 10
     while True:
-        # Those of fixtures end after this.
+        # Connections of fixtures end after this.
         left = [
             thread
             for thread in set(threading.enumerate()) - before

@@ -144,7 +144,7 @@ def test_without_a_key_the_outcome_of_what_was_sent_is_unknown() -> None:
     (error,) = client.outcomes
     assert isinstance(error, OutcomeUnknown)
     assert error.is_unknown
-    # What was not sent is not lost.
+    # Requests that were not sent are not lost.
     assert [frame["id"] for frame in client.sent()] == [waiting.id]
 
 
@@ -324,7 +324,7 @@ def test_a_watch_resumes_after_the_last_complete_commit() -> None:
     (frame,) = client.sent()
     assert frame["from"] == 2
     client.receive(id=frame["id"], revision=9, result={"watch": frame["id"], "from": 2})
-    # What came already comes again, and is dropped.
+    # Events that have already arrived arrive again, and are dropped.
     for index in range(3):
         client.receive(watch=frame["id"], event=event(2, index, last=index == 2))
     client.receive(watch=number, event=event(3))  # of the old subscription

@@ -434,7 +434,7 @@ def test_a_keyboard_interrupt_in_the_middle(shared_server: Server, workspace: st
         with pytest.raises(KeyboardInterrupt):
             b.tasks.claim(wait_ms=60_000)
         assert time.monotonic() - begun < 10
-        # What was claimed for nobody goes back.
+        # A task that was claimed for a caller that is gone is returned.
         b.tasks.create("x", id="t")
         task = b.as_agent("bob").tasks.claim(wait_ms=20_000)
         assert task is not None

@@ -219,7 +219,7 @@ class AsyncBaton(Handle):
         is executed independently, in this order; one that is refused does not stop the next."""
         return AsyncBatch(self)
 
-    # What people do most.
+    # The most common operations.
 
     def lock(self, name: str, *, ttl: float | None = None, wait: float | None = None) -> AsyncHold:
         """A context manager that holds a lock.

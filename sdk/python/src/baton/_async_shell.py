@@ -226,7 +226,7 @@ class AsyncShell:
         if connection.transport is not None:
             connection.transport.abort()
 
-    # What handles call.
+    # The calls that handles use.
 
     def _check_loop(self) -> None:
         if os.getpid() != self._process:
@@ -361,7 +361,7 @@ class AsyncShell:
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(asyncio.shield(connection.ended), _GOODBYE)
 
-    # What happens in the loop.
+    # The functions that run in the loop.
 
     def flush_soon(self) -> None:
         """Sends what there is to send, once in this turn of the loop."""
@@ -446,7 +446,7 @@ class AsyncShell:
                 self._redialing = None
                 return
 
-    # What watches use.
+    # The calls that watches use.
 
     def poll(self, number: int) -> Item | BatonError | None:
         item, is_due = self._protocol.poll(number)

@@ -214,7 +214,7 @@ class Baton(Handle):
         is executed independently, in this order; one that is refused does not stop the next."""
         return Batch(self)
 
-    # What people do most.
+    # The most common operations.
 
     def lock(self, name: str, *, ttl: float | None = None, wait: float | None = None) -> Hold:
         """A context manager that holds a lock.

@@ -52,7 +52,7 @@ class Exchange:
         self._socket: socket.socket | None = None
         self._is_over = False
         self._outcome: Future[Completion] = Future()
-        # From here on it is settled by this class alone: nobody cancels it.
+        # From here on only this class settles it: it can no longer be cancelled.
         self._outcome.set_running_or_notify_cancel()
 
     def __enter__(self) -> Exchange:

@@ -77,7 +77,7 @@ def settling(
     following: dict[str, Any] | None,
 ) -> tuple[Call | None, Outcome]:
     """The call that reports what came of a task, and which count it belongs to."""
-    # Nobody reads the task that is reported, so it is not sent back.
+    # The reported task is not read, so it is not sent back.
     about: dict[str, Any] = {"task": task, "token": token, "return": "minimal"}
     if error is None:
         fields = about if result is OMIT else {**about, "result": result}

@@ -31,7 +31,7 @@ def answering(message: types.Message, result: Any, error: BaseException | None) 
     """The call that says what came of a message."""
     if message.request is None:
         return None if error else Call("inbox.ack", {"messages": [message.id]})
-    # The sender gets the answer; nobody needs the request once more.
+    # The sender gets the answer, and the request itself is not needed again.
     about = {"request": message.id, "return": "minimal"}
     if error is not None:
         return Call("message.reply", {**about, "error": described(error)})

@@ -64,7 +64,7 @@ class Protocol:
         self._is_closed = False
         self._deliveries: list[Callable[[], None]] = []
 
-    # What the client wants.
+    # The inputs from the client.
 
     def call(
         self,
@@ -95,7 +95,7 @@ class Protocol:
     ) -> Request:
         number = next(self._ids)
         frame: dict[str, Any] = {"id": number, "workspace": caller.workspace}
-        # An operation that names its agent says with it who acts; a filter is nobody.
+        # An operation that names its agent identifies the caller with it; a filter does not.
         if operation.agent != "narrows":
             frame["agent"] = caller.agent
         if idempotency_key is not None:
@@ -205,7 +205,7 @@ class Protocol:
         if self._is_closed:
             raise Closed()
 
-    # What the connection does.
+    # The inputs from the connection.
 
     def connected(self) -> None:
         self._is_open = True
@@ -321,7 +321,7 @@ class Protocol:
         except BatonError:
             return
 
-    # What the shell runs.
+    # The calls that the shell uses.
 
     def _deliver(self, deliver: Callable[[Any], None], value: object) -> None:
         self._deliveries.append(lambda: deliver(value))

@@ -208,7 +208,7 @@ class SyncShell:
         self._check_process()
         return self.endpoint.target()
 
-    # What handles call.
+    # The calls that handles use.
 
     def call(
         self,
@@ -291,7 +291,7 @@ class SyncShell:
         if not is_answered or isinstance(outcome, LeaseLost):
             with self._lock:
                 error = self._protocol.give_up(request, seconds)
-            # What was delivered at the last moment counts.
+            # A result that was delivered at the last moment counts.
             outcome = slot.outcome if slot.outcome is not None else error
         assert outcome is not None
         return outcome
@@ -370,7 +370,7 @@ class SyncShell:
     def forked(self) -> None:
         """This is a child of the process that made the connection."""
         self._is_forked = True
-        # Whatever held it does not exist here.
+        # The former holder of the lock does not exist here.
         self._lock = threading.Lock()
         connection, self._connection = self._connection, None
         inherited = [self._wake_read, self._wake_write]
@@ -382,7 +382,7 @@ class SyncShell:
             if descriptor >= 0:
                 os.close(descriptor)
 
-    # What runs under the lock.
+    # The functions that run under the lock.
 
     def _flush(self) -> None:
         """Sends what can be sent. A broken connection is for the thread to notice."""
@@ -556,7 +556,7 @@ class SyncShell:
             connection.link.close()
             connection.write()
 
-    # What watches use.
+    # The calls that watches use.
 
     def poll(self, number: int) -> Item | BatonError | None:
         self._check_process()
@@ -610,7 +610,7 @@ class WatchHandle:
                 left = None if deadline is None else deadline - time.monotonic()
                 if left is not None and left <= 0:
                     return None
-                # What was signalled since then is looked at first.
+                # Signals that have arrived since then are handled first.
                 if self._signals == seen and not self._is_closed:
                     self._condition.wait(left)
 

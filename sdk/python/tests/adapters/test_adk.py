@@ -313,7 +313,7 @@ async def test_a_conversation_continues_after_the_server_was_killed(
     async with baton.connect_async(server.url) as b:
         service = BatonSessionService(b)
         runner = Runner(app_name="app", agent=agent, session_service=service)
-        # The agent that it was transferred to goes on.
+        # The agent that it was transferred to continues.
         events = await ask(runner, session, "And the other one?")
         assert [it.author for it in events] == ["librarian"]
         assert (await load(service, session)).state["place"] == "Row 8."

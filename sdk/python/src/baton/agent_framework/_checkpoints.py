@@ -51,7 +51,7 @@ class BatonCheckpointStorage:
     async def save(self, checkpoint: WorkflowCheckpoint) -> str:
         try:
             encoded = encode_checkpoint_value(checkpoint.to_dict())
-            # What cannot be restored is refused now, not when it is needed.
+            # Values that cannot be restored are refused now, not when they are needed.
             decode_checkpoint_value(encoded, allowed_types=self._allowed)
         except WorkflowCheckpointException:
             raise
