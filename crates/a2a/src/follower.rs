@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn every_event_is_translated_by_itself() {
+    fn every_event_is_translated_independently() {
         let event = |kind: &str, more: Value| {
             let mut event =
                 json!({"type": kind, "revision": 7, "time": "2026-01-01T00:00:00.000Z"});

@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn the_usage_hint_names_what_was_meant() {
+    fn the_usage_hint_suggests_the_closest_name() {
         let unexpected =
             |word: &str| usage_hint(&format!("unexpected argument '{word}' found"), "", "x");
         assert_eq!(unexpected("--port"), "use --listen ADDRESS:PORT; see `baton help x`");

@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_line_shows_what_is_known() {
+    fn the_line_shows_the_known_fields() {
         let second = Duration::from_secs(1);
         let half = text("restoring", Unit::Bytes, 5 << 20, Some(10 << 20), second);
         let bar = format!("{}{}", "█".repeat(15), "░".repeat(15));

@@ -51,7 +51,7 @@ fn a_backup_into_a_folder_is_named_by_its_time_and_needs_no_server() {
 }
 
 #[test]
-fn what_is_damaged_or_would_overwrite_is_refused_and_leaves_nothing() {
+fn a_damaged_backup_or_an_occupied_target_is_refused_and_leaves_nothing() {
     let server = Server::start();
     assert_eq!(server.run("state set plan 1").code, 0);
     assert_eq!(server.run("backup --to all.backup").code, 0);

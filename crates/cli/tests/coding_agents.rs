@@ -46,7 +46,7 @@ fn git(server: &Server, folder: &Path, agent: &str, words: &[&str]) -> Ran {
 }
 
 #[test]
-fn the_hook_refuses_to_commit_what_another_agent_reserved() {
+fn the_hook_refuses_to_commit_files_that_another_agent_reserved() {
     let server = Server::start();
     let folder = server.home.path().join("project");
     std::fs::create_dir_all(folder.join("src")).unwrap();

@@ -40,7 +40,7 @@ fn offered_by(script: &std::process::Command, line: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_there_is_is_offered() {
+fn existing_names_are_offered() {
     let server = Server::start();
     for line in [
         "--agent ada agent register ada",

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::process::Server;
 
 #[test]
-fn two_servers_exchange_what_they_have_changed() {
+fn two_servers_exchange_their_changes() {
     let (here, there) = (Server::start(), Server::start());
     assert_eq!(here.run("state set plan \"draft\"").code, 0);
     assert_eq!(here.run("namespace create fixed --rules {\"merge\":\"reject\"}").code, 0);

@@ -29,7 +29,7 @@ fn a_task_goes_from_hand_to_hand_and_survives_the_server() {
 }
 
 #[test]
-fn a_fleet_survives_what_goes_wrong_and_loses_nothing() {
+fn a_fleet_survives_failures_and_loses_nothing() {
     let server = Server::start();
     let Ran { code, stdout, stderr } = server.run("demo --rounds 4 --pace fast --seed 7");
     assert_eq!((code, stderr.as_str()), (0, ""), "{stdout}");

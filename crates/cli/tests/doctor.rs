@@ -58,7 +58,7 @@ fn sound_data_without_a_server_is_read_to_its_end() {
 }
 
 #[test]
-fn what_is_wrong_is_seen() {
+fn problems_are_found() {
     let mut server = Server::start();
     for number in 0..5 {
         assert_eq!(server.run(&format!("state set key/{number} {number}")).code, 0);

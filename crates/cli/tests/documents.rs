@@ -313,7 +313,7 @@ fn pages() -> Vec<(String, String)> {
 }
 
 #[test]
-fn the_pages_of_help_do_what_they_say() {
+fn the_examples_of_the_help_pages_work() {
     let pages = pages();
     assert!(pages.len() >= 7, "{}", pages.len());
     let home = tempfile::tempdir().unwrap();
@@ -339,7 +339,7 @@ fn commands_go_to_their_end() {
 }
 
 #[test]
-fn what_is_not_as_it_says_is_found() {
+fn a_document_that_does_not_match_is_found() {
     let step = |line, text: &str| Step { line, text: format!("{text}\n") };
     let steps = [
         step(1, "baton state set plan 1"),

@@ -124,7 +124,7 @@ fn a_hold_is_renewed_often_enough_for_the_session_of_its_agent() {
 }
 
 #[test]
-fn whoever_asks_us_to_end_asks_the_program() {
+fn signals_are_forwarded_to_the_program() {
     let server = Server::start();
     let script = "trap 'echo asked; exit 3' TERM INT; echo begun; while :; do sleep 0.01; done";
     for signal in [Signal::TERM, Signal::INT] {
@@ -164,7 +164,7 @@ fn so_many_programs_at_a_time_under_a_semaphore() {
 }
 
 #[test]
-fn those_who_wait_for_each_other_are_marked() {
+fn agents_that_wait_for_each_other_are_marked() {
     let server = Server::start();
     for line in ["lock acquire left --agent ada", "lock acquire right --agent bob"] {
         assert_eq!(server.run(line).code, 0);

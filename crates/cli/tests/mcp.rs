@@ -182,7 +182,7 @@ async fn work_is_handed_over_on_http() {
 }
 
 #[tokio::test]
-async fn a_person_approves_what_the_person_was_shown() {
+async fn a_person_approves_the_proposal_that_was_shown() {
     let server = Server::start();
     for lifecycle in [newest(), before()] {
         let boss = over_http(&server, "boss", None, lifecycle).await;
@@ -200,7 +200,7 @@ async fn a_person_approves_what_the_person_was_shown() {
 }
 
 #[tokio::test]
-async fn the_token_decides_what_may_be_done() {
+async fn the_token_decides_the_permissions() {
     let server = Server::in_home(tempfile::tempdir().unwrap(), &["--tokens"]);
     let admin = server.banner.split("export BATON_TOKEN=").nth(1).unwrap();
     let admin = admin.split_whitespace().next().unwrap();
@@ -228,7 +228,7 @@ async fn the_token_decides_what_may_be_done() {
 }
 
 #[tokio::test]
-async fn state_and_reservations_say_who_was_first() {
+async fn state_and_reservations_name_the_first_agent() {
     let server = Server::start();
     let ada = over_http(&server, "ada", None, newest()).await;
     let bob = over_http(&server, "bob", None, newest()).await;

@@ -102,7 +102,7 @@ fn a_bad_value_is_reported_before_connecting() {
 }
 
 #[test]
-fn a_conflict_tells_who_won() {
+fn a_conflict_names_the_winner() {
     let server = Server::start();
     assert_eq!(server.run("state set plan {\"step\":1} --agent bob").code, 0);
     let late = server.run("state set plan 9 --if-version 7 -o table");
@@ -125,7 +125,7 @@ fn values_come_from_files_and_stdin() {
 }
 
 #[test]
-fn a_watch_ends_quietly_when_nobody_reads_or_somebody_interrupts() {
+fn a_watch_ends_quietly_on_a_closed_pipe_or_an_interrupt() {
     let server = Server::start();
     assert_eq!(server.run("state set plan 1").code, 0);
     let words = ["watch", "--from", "1", "--type", "state.set"];
@@ -217,7 +217,7 @@ fn a_misspelt_workspace_is_named_where_workers_use_it() {
 }
 
 #[test]
-fn a_warning_of_an_offer_is_a_line_of_its_own() {
+fn a_warning_of_an_offer_is_a_separate_line() {
     let server = Server::start();
     let ran = server.run("handoff offer bob --notes ready -o table");
     assert_eq!((ran.code, ran.stdout.lines().count()), (0, 1), "{ran:?}");

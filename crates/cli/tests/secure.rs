@@ -87,7 +87,7 @@ fn bad_files_are_named_before_anything_is_served() {
 }
 
 #[test]
-fn a_webhook_believes_those_whom_the_settings_name() {
+fn a_webhook_trusts_the_certificates_in_the_settings() {
     let home = tempfile::tempdir().unwrap();
     papers(home.path());
     let ca_file = home.path().join("chain.pem").display().to_string();

@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::process::{Ran, Running, Server, baton, send};
 
 #[test]
-fn it_ends_when_told_and_says_so() {
+fn it_ends_on_a_signal_and_reports_it() {
     for signal in [Signal::TERM, Signal::INT] {
         let (code, last) = Server::start().end(signal);
         assert_eq!(code, 0);
@@ -19,7 +19,7 @@ fn it_ends_when_told_and_says_so() {
 }
 
 #[test]
-fn a_service_manager_is_told_when_the_server_listens_and_when_it_stops() {
+fn the_service_manager_is_notified_when_the_server_listens_and_stops() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("notify").display().to_string();
     let hidden = format!("baton-test-{}", std::process::id());
@@ -61,7 +61,7 @@ fn a_service_manager_that_is_not_there_stops_nothing() {
 }
 
 #[test]
-fn what_the_banner_says_works_when_pasted() {
+fn the_commands_of_the_banner_work_when_pasted() {
     let server = Server::start();
     assert!(server.banner.contains("  data     file log in data, "), "{}", server.banner);
     let after = server.banner.split("Try this in another terminal:\n").nth(1).unwrap();
@@ -155,7 +155,7 @@ fn a_log_for_programs_is_one_object_in_every_line() {
 
 #[cfg(not(feature = "otel"))]
 #[test]
-fn what_was_not_built_is_said_to_be_missing() {
+fn a_feature_that_was_not_built_is_reported_as_missing() {
     let home = tempfile::tempdir().unwrap();
     let serve = ["serve", "--data", "data", "--listen", "127.0.0.1:0"];
     let mut asked = baton(home.path());

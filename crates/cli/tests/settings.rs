@@ -92,7 +92,7 @@ fn a_server_takes_its_settings_from_a_file() {
 }
 
 #[test]
-fn everything_that_is_wrong_with_a_file_is_said_at_once() {
+fn all_errors_in_a_file_are_reported_together() {
     let server = Server::start();
     let text = "agent = 7\n[serve]\nlisen = 'x'\nconnections_max = 0\n";
     fs::write(server.home.path().join("mine.toml"), text).unwrap();

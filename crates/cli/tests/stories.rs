@@ -647,7 +647,7 @@ fn help() {
 }
 
 #[test]
-fn what_is_for_shells_and_programs() {
+fn commands_for_shells_and_programs() {
     let server = Server::start();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = server.run(&format!("completions {shell}"));

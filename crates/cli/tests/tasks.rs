@@ -125,7 +125,7 @@ fn one_worker_takes_tasks_handoffs_and_messages() {
 }
 
 #[test]
-fn a_program_goes_on_with_the_trace_of_its_task() {
+fn a_program_continues_the_trace_of_its_task() {
     let server = Server::start();
     let given = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
     let inherited = "00-5bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
@@ -192,7 +192,7 @@ fn a_program_is_killed_with_all_it_started_when_the_lease_is_lost() {
 }
 
 #[test]
-fn asked_once_it_finishes_what_was_begun_asked_twice_it_ends() {
+fn the_first_signal_finishes_work_in_progress_and_the_second_ends_it() {
     let server = Server::start();
     add(&server, &["slow", "--id", "slow"]);
     add(&server, &["slow", "--id", "never"]);

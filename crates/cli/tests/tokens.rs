@@ -43,7 +43,7 @@ fn the_first_admin_lets_others_in_and_out() {
 }
 
 #[test]
-fn whoever_owns_the_data_makes_a_token_without_a_server() {
+fn the_owner_of_the_data_creates_a_token_without_a_server() {
     let home = tempfile::tempdir().unwrap();
     let mut create = baton(home.path());
     create.args(["token", "create", "me", "--role", "reader", "--data", "data"]);
@@ -75,7 +75,7 @@ const SECRET: &str = "a secret that only tests may know";
 const ISSUER: [&str; 4] = ["--jwt-issuer", "tests", "--jwt-audience", "baton"];
 
 #[test]
-fn whoever_an_issuer_vouches_for_comes_in_and_refusals_are_listed() {
+fn identities_of_an_issuer_are_accepted_and_refusals_are_listed() {
     let home = tempfile::tempdir().unwrap();
     std::fs::write(home.path().join("secret"), SECRET).unwrap();
     let mut more = vec!["--tokens", "--jwt-key", "secret"];
@@ -99,7 +99,7 @@ fn whoever_an_issuer_vouches_for_comes_in_and_refusals_are_listed() {
 }
 
 #[test]
-fn an_issuer_is_named_wholly_or_not_at_all() {
+fn an_issuer_is_configured_completely_or_not_at_all() {
     let home = tempfile::tempdir().unwrap();
     std::fs::write(home.path().join("secret"), SECRET).unwrap();
     std::fs::write(home.path().join("short"), "short").unwrap();

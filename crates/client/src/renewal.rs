@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_an_agent_holds_is_renewed_in_a_third_of_its_session() {
+    async fn holds_are_renewed_in_a_third_of_the_ttl_of_the_session() {
         type Answer = fn() -> Result<Option<Duration>, Error>;
 
         let never_registered = || Err(Rejection::StaleToken { given: 7.into() }.into());
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_cannot_be_renewed_in_time_is_lost_and_not_a_moment_later() {
+    async fn a_hold_that_is_not_renewed_is_lost_exactly_at_its_expiry() {
         let answers = RefCell::new(vec![Err(unreachable()), Ok(()), Err(unreachable())]);
         let begun = Instant::now();
         let lost = keep(TTL, async || {

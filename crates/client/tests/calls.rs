@@ -31,7 +31,7 @@ async fn a_command_is_one_flat_object_and_its_answer_an_entry() {
 }
 
 #[tokio::test]
-async fn every_command_gets_a_key_of_its_own_unless_told_otherwise() {
+async fn every_command_gets_its_own_key_unless_disabled() {
     for automatic_keys in [true, false] {
         let peer = Peer::new().await;
         let (ada, mut talk) = peer.meet_ada(Options { automatic_keys, ..Options::default() }).await;
@@ -51,7 +51,7 @@ async fn every_command_gets_a_key_of_its_own_unless_told_otherwise() {
 }
 
 #[tokio::test]
-async fn answers_in_another_order_find_who_asked() {
+async fn answers_in_another_order_reach_their_callers() {
     let peer = Peer::new().await;
     let (ada, mut talk) = peer.meet_ada(Options::default()).await;
     let shared = ada.state("shared");
@@ -100,7 +100,7 @@ async fn a_refusal_keeps_its_words_and_facts() {
 }
 
 #[tokio::test]
-async fn an_update_goes_on_from_the_winner_until_it_wins() {
+async fn an_update_is_repeated_from_the_winning_entry_until_it_succeeds() {
     let peer = Peer::new().await;
     let (ada, mut talk) = peer.meet_ada(Options::default()).await;
     let shared = ada.state("shared");

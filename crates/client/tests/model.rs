@@ -126,7 +126,7 @@ async fn a_model_that_gives_nothing_fails_the_try() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_reached_or_is_not_held_is_told() {
+async fn an_unreachable_endpoint_and_a_lost_lease_are_reported() {
     let (lab, task) = claimed().await;
     let token = task.lease.as_ref().unwrap().token;
     let nobody = {

@@ -25,7 +25,7 @@ async fn a_command_in_flight_is_repeated_under_the_same_key() {
 }
 
 #[tokio::test]
-async fn what_was_in_flight_is_repeated_in_order_and_before_what_waits() {
+async fn requests_in_flight_are_repeated_in_order_and_before_waiting_ones() {
     let peer = Peer::new().await;
     let options = Options { in_flight_max: 2, ..Options::default() };
     let (ada, mut talk) = peer.meet_ada(options).await;
@@ -77,7 +77,7 @@ async fn without_a_key_the_outcome_is_unknown_and_nothing_is_repeated() {
 }
 
 #[tokio::test]
-async fn a_client_goes_on_with_another_server_when_one_fails() {
+async fn a_client_continues_with_another_server_when_one_fails() {
     let (first, second) = (Peer::new().await, Peer::new().await);
     let urls = format!("{}, {}", first.url(), second.url());
     let (client, mut talk) = tokio::join!(baton_client::connect(&urls), first.accept());
@@ -148,7 +148,7 @@ async fn binary_frames_and_objections_end_the_connection_not_the_call() {
 }
 
 #[tokio::test]
-async fn answers_to_nobody_and_fields_of_the_future_are_passed_over() {
+async fn answers_without_a_request_and_unknown_fields_are_ignored() {
     let peer = Peer::new().await;
     let (ada, mut talk) = peer.meet_ada(Options::default()).await;
     let (entry, ()) = tokio::join!(async { ada.state("shared").get("plan").await }, async {
@@ -227,7 +227,7 @@ async fn a_server_that_never_answers_is_left() {
 }
 
 #[tokio::test]
-async fn bytes_that_nobody_takes_are_given_up() {
+async fn bytes_that_the_peer_does_not_read_are_dropped() {
     let peer = Peer::new().await;
     let stall_max = Duration::from_millis(20);
     let (ada, _talk) = peer.meet_ada(Options { stall_max, ..Options::default() }).await;
@@ -242,7 +242,7 @@ async fn bytes_that_nobody_takes_are_given_up() {
 }
 
 #[tokio::test]
-async fn a_server_of_another_kind_is_told_apart() {
+async fn a_foreign_server_is_recognised() {
     let peer = Peer::new().await;
     let url = peer.url();
     let (other, _) = tokio::join!(baton_client::connect(&url), peer.accept_speaking("chat.v2"));

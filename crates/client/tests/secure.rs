@@ -65,7 +65,7 @@ async fn calls_watches_and_bytes_go_over_tls() {
 }
 
 #[tokio::test]
-async fn strangers_and_those_who_speak_otherwise_are_told_apart() {
+async fn unknown_identities_and_other_protocols_are_distinguished() {
     let folder = tempfile::tempdir().unwrap();
     let other = tempfile::tempdir().unwrap();
     let (certificate, key) = papers(folder.path());

@@ -540,7 +540,7 @@ async fn a_server_that_restarts_is_waited_for() {
 }
 
 #[tokio::test]
-async fn whoever_waits_for_a_lock_outlives_the_server() {
+async fn a_waiting_lock_call_survives_a_restart_of_the_server() {
     let folder = tempfile::tempdir().unwrap();
     let baton = baton::open(folder.path()).await.unwrap();
     let running = Running::start(baton, anywhere()).await;
@@ -570,7 +570,7 @@ async fn whoever_waits_for_a_lock_outlives_the_server() {
 }
 
 #[tokio::test]
-async fn whoever_gives_up_leaves_nothing_behind() {
+async fn an_abandoned_call_leaves_nothing_behind() {
     let running = Running::start(in_memory(), anywhere()).await;
     let client = client(running.address).await;
     let lab = client.workspace("lab").unwrap();
@@ -597,7 +597,7 @@ async fn whoever_gives_up_leaves_nothing_behind() {
 }
 
 #[tokio::test]
-async fn a_server_turns_away_what_is_no_pattern_or_too_far_back_by_name() {
+async fn a_server_refuses_invalid_patterns_and_revisions_that_are_gone() {
     let running = Running::start(in_memory(), anywhere()).await;
     let client = client(running.address).await;
     let lab = client.workspace("lab").unwrap();

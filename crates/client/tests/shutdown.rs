@@ -9,7 +9,7 @@ use baton_client::Options;
 use crate::peer::Peer;
 
 #[tokio::test]
-async fn what_was_begun_is_finished_and_what_comes_later_refused() {
+async fn calls_in_progress_are_finished_and_later_ones_refused() {
     let peer = Peer::new().await;
     let (client, mut talk) = peer.meet(Options::default()).await;
     let shared = client.workspace("lab").unwrap().state("shared");
@@ -41,7 +41,7 @@ async fn a_watch_ends_with_the_client() {
 }
 
 #[tokio::test]
-async fn a_client_that_nobody_holds_disconnects() {
+async fn a_dropped_client_disconnects() {
     let peer = Peer::new().await;
     let (client, mut talk) = peer.meet(Options::default()).await;
     let lab = client.workspace("lab").unwrap();

@@ -53,7 +53,7 @@ async fn a_watch_from_now_resumes_from_where_the_server_said_it_began() {
 }
 
 #[tokio::test]
-async fn after_a_whole_commit_it_resumes_from_the_next_revision() {
+async fn after_a_complete_commit_it_resumes_from_the_next_revision() {
     let peer = Peer::new().await;
     let (mut watch, mut talk, id) = begin(&peer, Options::default(), Some(1)).await;
     talk.push(&id, event(1, 0, true)).await;
@@ -150,7 +150,7 @@ async fn a_snapshot_that_did_not_arrive_is_asked_for_again_one_that_did_is_not()
 }
 
 #[tokio::test]
-async fn a_watch_that_the_server_ends_goes_on_by_itself() {
+async fn a_watch_that_the_server_ends_resumes_automatically() {
     for code in ["watch.lagged", "watch.interrupted"] {
         let peer = Peer::new().await;
         let (mut watch, mut talk, id) = begin(&peer, Options::default(), Some(1)).await;
@@ -249,7 +249,7 @@ async fn a_refused_watch_never_begins() {
 }
 
 #[tokio::test]
-async fn a_slow_watcher_holds_up_nobody_and_misses_nothing() {
+async fn a_slow_watcher_delays_no_other_and_misses_nothing() {
     let peer = Peer::new().await;
     let options = Options { watch_queue_max: 4, ..Options::default() };
     let (ada, mut talk) = peer.meet_ada(options).await;

@@ -174,7 +174,7 @@ async fn a_task_that_its_handler_offered_is_neither_completed_nor_failed() {
 }
 
 #[tokio::test]
-async fn when_told_to_stop_what_was_begun_is_finished_and_nothing_is_claimed() {
+async fn a_stopped_worker_finishes_its_tasks_and_claims_none() {
     let lab = embedded();
     for _ in 0..3 {
         lab.tasks().create("slow").await.unwrap();

@@ -230,7 +230,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_line_is_told_once_and_always() {
+    fn every_line_has_one_result() {
         let samples = Space::default().gauges();
         let mut names: Vec<_> =
             samples.iter().map(|sample| (sample.family.name, sample.label)).collect();

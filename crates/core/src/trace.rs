@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_earlier_versions_took_for_one_is_left_out() {
+    fn a_traceparent_that_earlier_versions_accepted_is_omitted() {
         let read = |text: &str| kept(&mut serde_json::Deserializer::from_str(text)).unwrap();
         assert_eq!(read(&format!("{GOOD:?}")).unwrap().as_str(), GOOD);
         assert_eq!(read("\"whatever\""), None);
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_repeats_a_request_in_another_span_wants_the_same() {
+    fn a_repetition_in_another_span_is_the_same_request() {
         let create = task::Create::new(TaskType::parse("review").unwrap());
         let mutation = |traceparent: Option<&str>| {
             let traceparent = traceparent.map(|text| Traceparent::parse(text).unwrap());
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_which_trace_it_is_a_part_of_stays_there() {
+    fn the_traceparent_stays_in_the_record() {
         let create = task::Create::new(TaskType::parse("review").unwrap());
         let create = |traceparent| -> Command {
             task::Command::Create(Box::new(task::Create { traceparent, ..create.clone() })).into()

@@ -914,7 +914,7 @@ fn the_golden_file_holds() {
 /// Notices can be parsed, whatever the event: `agent`, `type` and the other names around an event
 /// must not be names of its fields.
 #[test]
-fn every_public_event_can_be_told_and_read_again() {
+fn every_public_event_survives_a_round_trip_as_text() {
     for (name, event) in examples() {
         if !event.is_public() {
             continue;
@@ -947,7 +947,7 @@ fn without_live_token(mut event: Event) -> Event {
 }
 
 #[test]
-fn what_begins_or_ends_something_are_events_that_there_are() {
+fn events_that_begin_or_end_something_exist() {
     let kinds: BTreeSet<String> =
         examples().iter().map(|(_, event)| event.kind().to_owned()).collect();
     for kind in baton_core::history::deciding() {

@@ -69,7 +69,7 @@ async fn beating_often_costs_nothing() {
 }
 
 #[tokio::test]
-async fn silence_is_noticed_and_what_the_session_held_goes_in_the_same_revision() {
+async fn a_lost_session_releases_everything_in_the_same_revision() {
     let (baton, _, clock) = in_memory();
     let ada = workspace(&baton);
     ada.agents().register().ttl_ms(1_000).await.unwrap();
@@ -111,7 +111,7 @@ async fn silence_is_noticed_and_what_the_session_held_goes_in_the_same_revision(
 }
 
 #[tokio::test]
-async fn a_new_session_does_not_inherit_what_the_last_one_held() {
+async fn a_new_session_does_not_inherit_the_holds_of_the_previous_one() {
     let (baton, _, _) = in_memory();
     let ada = workspace(&baton);
     let first = ada.agents().register().await.unwrap();
@@ -153,7 +153,7 @@ async fn questions_about_an_agent_in_its_own_name_do_not_keep_it_alive() {
 }
 
 #[tokio::test]
-async fn nobody_is_called_lost_for_a_silence_without_a_server() {
+async fn no_agent_is_lost_for_a_silence_without_a_server() {
     let (baton, log, clock) = in_memory_with(calm());
     let session = workspace(&baton).agents().register().ttl_ms(1_000).await.unwrap();
     workspace(&baton).state("shared").set("presence", 1).ephemeral().await.unwrap();
@@ -179,7 +179,7 @@ async fn nobody_is_called_lost_for_a_silence_without_a_server() {
 
 /// Opening the data again must load a workspace with a due deadline, without a request.
 #[tokio::test]
-async fn silence_is_noticed_although_nobody_uses_the_workspace_after_reopening() {
+async fn silence_is_noticed_after_reopening_without_any_call() {
     for compacted in [false, true] {
         let (baton, log, clock) = in_memory_with(calm());
         let ada = workspace(&baton);
@@ -295,7 +295,7 @@ async fn an_agents_own_state_has_a_history_and_can_be_handed_over() {
 }
 
 #[tokio::test]
-async fn a_watch_tells_who_came_and_went() {
+async fn a_watch_reports_agents_that_join_and_leave() {
     let (baton, _, clock) = in_memory();
     let ada = workspace(&baton);
     let mut watch = ada.watch("agents/**").await.unwrap();

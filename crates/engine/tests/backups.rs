@@ -158,7 +158,7 @@ async fn a_backup_under_load_is_every_workspace_at_its_revision() {
 }
 
 #[tokio::test]
-async fn what_is_restored_goes_on_where_it_was() {
+async fn a_restored_engine_continues_where_it_was() {
     let there = folder();
     let (origin, ..) = in_memory();
     let ada = named(&origin, "research");
@@ -328,7 +328,7 @@ async fn a_flipped_or_cut_backup_is_refused_and_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn what_is_there_is_never_written_to() {
+async fn existing_files_are_never_overwritten() {
     let (bytes, there) = small().await;
     let target = there.path().join("data");
     std::fs::create_dir(&target).unwrap();
@@ -365,7 +365,7 @@ async fn a_folder_is_backed_up_without_an_engine() {
 }
 
 #[tokio::test]
-async fn an_empty_engine_has_an_empty_backup_and_one_that_cannot_be_written_is_told() {
+async fn an_empty_engine_has_an_empty_backup_and_a_failed_backup_is_reported() {
     let (origin, ..) = in_memory();
     let bytes = backed_up(&origin).await;
     let log = MemoryLog::default();

@@ -37,7 +37,7 @@ fn ways() -> [Options; 2] {
 }
 
 #[tokio::test]
-async fn a_write_dropped_after_any_number_of_polls_happens_wholly_or_not_at_all() {
+async fn a_write_dropped_after_any_number_of_polls_is_applied_completely_or_not_at_all() {
     for options in ways() {
         for polls in 0..6 {
             let (baton, log, clock) = in_memory_with(options.clone());
@@ -79,7 +79,7 @@ async fn a_write_dropped_while_its_workspace_is_loaded_does_not_disturb_the_next
 }
 
 #[tokio::test]
-async fn what_was_begun_is_written_although_nobody_waits() {
+async fn a_submitted_write_is_written_although_no_caller_waits() {
     for options in ways() {
         let (baton, _, _) = in_memory_with(options);
         shared(&baton).set("before", 1).await.unwrap();
@@ -99,7 +99,7 @@ fn records(log: &MemoryLog) -> usize {
 }
 
 #[tokio::test]
-async fn what_was_begun_reaches_the_log_without_another_call() {
+async fn a_submitted_write_reaches_the_log_without_another_call() {
     for options in ways() {
         let (baton, log, _) = in_memory_with(options);
         shared(&baton).set("before", 1).await.unwrap();
@@ -111,7 +111,7 @@ async fn what_was_begun_reaches_the_log_without_another_call() {
 
 /// A task may hold a write that it began and wait for something else. Other callers continue.
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
-async fn a_future_that_is_held_and_not_polled_holds_nobody_up() {
+async fn a_future_that_is_not_polled_does_not_delay_others() {
     for options in ways() {
         for polls in 1..4 {
             let folder = folder();
@@ -277,7 +277,7 @@ async fn answered<F: Future>(mut future: Pin<&mut F>, wakes: &Arc<WakeCount>) ->
 /// While a group is written, callers join the next one. Its writer may be busy with other things;
 /// the callers that joined must not wait for that.
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
-async fn whoever_joined_a_group_does_not_depend_on_one_that_is_not_polled() {
+async fn a_caller_in_a_group_does_not_depend_on_unpolled_ones() {
     let log = GatedLog::default();
     let baton = Baton::on(log.clone(), ManualClock::at(BEGINNING), calm()).unwrap();
     shared(&baton).set("before", 1).await.unwrap();

@@ -60,7 +60,7 @@ fn bytes_in(folder: &Path) -> u64 {
 /// Sixty states are 6 MB. The archive and the snapshot contain a hundred paragraphs each, and the
 /// sixty that changed.
 #[tokio::test]
-async fn what_states_have_in_common_is_on_disk_once() {
+async fn common_parts_of_states_are_on_disk_once() {
     let folder = folder();
     let baton = baton::open_with(folder.path(), calm()).await.unwrap();
     save_all(&baton, 0..60).await;

@@ -36,7 +36,7 @@ fn caller(baton: &Baton) -> Caller {
 }
 
 #[tokio::test]
-async fn what_was_put_comes_back_and_is_there_once() {
+async fn stored_bytes_are_returned_and_stored_once() {
     let folder = folder();
     let baton = open(folder.path()).await;
     let ada = workspace(&baton);
@@ -86,7 +86,7 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[tokio::test]
-async fn what_is_named_stays_and_what_is_not_goes_with_its_blob() {
+async fn referenced_artifacts_stay_and_others_are_removed_with_their_blobs() {
     let (baton, log, clock) = in_memory_with(restless());
     let ada = workspace(&baton);
     let put = ada.artifacts().put(&b"kept"[..]).keep_ms(1_000).await.unwrap().artifact.artifact;
@@ -142,7 +142,7 @@ async fn a_process_that_ends_between_blob_and_record_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn a_sweep_leaves_alone_what_is_about_to_be_recorded() {
+async fn a_sweep_keeps_blobs_that_are_about_to_be_recorded() {
     let (baton, log, _) = in_memory_with(restless());
     let ada = workspace(&baton);
     let mut upload = baton.upload(&caller(&baton)).unwrap();
@@ -171,7 +171,7 @@ impl Read for Broken {
 }
 
 #[tokio::test]
-async fn what_is_refused_leaves_no_blob() {
+async fn a_refused_upload_leaves_no_blob() {
     let (baton, log, _) = in_memory();
     let artifacts = workspace(&baton).artifacts();
     let other = format!("sha256:{}", "0".repeat(64));
@@ -268,7 +268,7 @@ async fn a_damaged_blob_is_refused_by_name_and_block() {
 /// The value is returned to callers that reveal it, and is in one blob; everything else has the
 /// reference.
 #[tokio::test]
-async fn a_secret_stands_in_one_blob_and_nowhere_else() {
+async fn the_value_of_a_secret_is_in_one_blob_and_nowhere_else() {
     const VALUE: &str = "the-value-that-nobody-may-see-4711";
     let folder = folder();
     let baton = baton::open_with(folder.path(), Options { ..restless() }).await.unwrap();
@@ -361,7 +361,7 @@ async fn a_large_artifact_passes_through_little_memory() -> Result<(), Error> {
 }
 
 #[tokio::test]
-async fn a_fork_has_contents_of_its_own() {
+async fn a_fork_has_its_own_copies_of_contents() {
     let (baton, log, _) = in_memory_with(restless());
     let ada = workspace(&baton);
     let put = ada.artifacts().put(&b"shared"[..]).await.unwrap().artifact.artifact;

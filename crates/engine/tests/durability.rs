@@ -28,7 +28,7 @@ async fn contents(workspace: &Workspace) -> BTreeMap<String, Value> {
 }
 
 #[tokio::test]
-async fn what_was_acknowledged_is_there_after_closing_and_after_dropping() {
+async fn acknowledged_writes_survive_closing_and_dropping() {
     let folder = folder();
     let mut expected = BTreeMap::new();
     for round in 0..6_u64 {
@@ -208,7 +208,7 @@ async fn a_full_disk_refuses_writes_answers_reads_and_recovers() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_full_disk_refuses_everyone_in_the_group_and_loses_nobody() {
+async fn a_full_disk_refuses_every_write_of_the_group_and_loses_no_caller() {
     let disk = FaultyDisk::new(2);
     let baton = on_disk(&disk, restless()).unwrap();
     let ada = workspace(&baton);
@@ -317,7 +317,7 @@ async fn two_engines_in_one_process_do_not_know_each_other() {
 }
 
 #[tokio::test]
-async fn an_engine_serves_several_runtimes_at_once() {
+async fn an_engine_serves_several_runtimes_concurrently() {
     let folder = folder();
     let baton = open(folder.path()).await;
     let threads: Vec<_> = (0..3)
@@ -348,7 +348,7 @@ async fn an_engine_serves_several_runtimes_at_once() {
 
 /// A read never shows what could still be lost: of two groups, the one in flight decides.
 #[tokio::test]
-async fn nobody_sees_what_is_not_durable() {
+async fn no_caller_sees_data_that_is_not_durable() {
     let disk = FaultyDisk::new(4);
     disk.refuse_direct(true);
     let baton = on_disk(&disk, Options { inline_batches_max: 0, ..calm() }).unwrap();

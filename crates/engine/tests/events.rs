@@ -83,7 +83,7 @@ async fn history_is_what_happened_in_pages_of_any_size() {
 }
 
 #[tokio::test]
-async fn what_is_no_longer_kept_is_said_to_be_gone() {
+async fn events_that_are_no_longer_kept_are_refused_as_gone() {
     let (baton, _, _) = in_memory_with(forgetful());
     let workspace = workspace(&baton);
     let configure =

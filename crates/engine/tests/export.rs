@@ -77,7 +77,7 @@ async fn lived_in(baton: &Baton) -> Workspace {
 }
 
 #[tokio::test]
-async fn an_import_is_what_a_fork_is() {
+async fn an_import_equals_a_fork() {
     let (baton, _, clock) = in_memory_with(restless());
     let ada = lived_in(&baton).await;
     let file = exported(&ada).await;
@@ -259,7 +259,7 @@ async fn a_name_that_is_taken_is_left_alone() {
 }
 
 #[tokio::test]
-async fn whatever_is_wrong_with_a_file_it_is_refused_and_leaves_nothing() {
+async fn any_damaged_file_is_refused_and_leaves_nothing() {
     let (baton, log, _) = in_memory();
     let ada = workspace(&baton);
     live(&ada, 1).await;
@@ -290,7 +290,7 @@ async fn whatever_is_wrong_with_a_file_it_is_refused_and_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn pieces_stay_small_however_large_the_whole_is() {
+async fn parts_stay_small_however_large_the_content_is() {
     let (baton, _, _) = in_memory();
     let ada = workspace(&baton);
     ada.artifacts().put(std::io::repeat(5).take(1 << 20)).await.unwrap();
@@ -302,7 +302,7 @@ async fn pieces_stay_small_however_large_the_whole_is() {
 }
 
 #[tokio::test]
-async fn an_import_that_fails_in_the_middle_is_there_wholly_or_not_at_all() {
+async fn an_import_that_fails_in_the_middle_exists_completely_or_not_at_all() {
     let source = in_memory().0;
     let ada = workspace(&source);
     for number in 0..50 {

@@ -174,7 +174,7 @@ fn register(calls: &[(u64, u64, Access)]) -> bool {
 }
 
 #[test]
-fn what_can_be_explained_is_accepted() {
+fn a_linearizable_history_is_accepted() {
     use Access::{Read, Write};
     assert!(register(&[]));
     assert!(register(&[(1, 2, Write(7)), (3, 4, Read(7))]));
@@ -192,7 +192,7 @@ fn what_can_be_explained_is_accepted() {
 }
 
 #[test]
-fn what_cannot_be_explained_is_refused() {
+fn a_history_that_is_not_linearizable_is_refused() {
     use Access::{Read, Write};
     assert!(!register(&[(1, 2, Read(7))]), "nobody has written it");
     assert!(!register(&[(1, 2, Write(7)), (3, 4, Read(0))]), "it was written before");

@@ -15,7 +15,7 @@ async fn heard(watch: &mut Watch) -> (u64, Value, bool) {
 }
 
 #[tokio::test]
-async fn what_is_only_told_comes_in_its_place_and_leaves_no_trace() {
+async fn a_live_post_is_delivered_in_order_and_leaves_no_trace() {
     let (baton, log, clock) = in_memory_with(calm());
     let ada = workspace(&baton);
     let mut watch = ada.watch("topics/**").await.unwrap();
@@ -47,7 +47,7 @@ async fn what_is_only_told_comes_in_its_place_and_leaves_no_trace() {
 }
 
 #[tokio::test]
-async fn frames_that_are_not_kept_go_to_those_who_watch() {
+async fn frames_that_are_not_kept_go_to_watchers() {
     let (baton, _, _) = in_memory();
     let ada = workspace(&baton);
     let streams = ada.streams();

@@ -301,7 +301,7 @@ async fn all_changes(workspace: &Workspace, query: &History, limit: usize) -> Ve
 }
 
 #[tokio::test]
-async fn the_past_is_what_was_recorded_wherever_it_has_moved() {
+async fn the_past_is_unchanged_wherever_it_is_stored() {
     let (baton, log, clock) = in_memory_with(calm());
     let mut story = Chronicle::new(&baton, 1);
     story.write(150).await;
@@ -429,7 +429,7 @@ fn assert_gone(error: &Error, expected_oldest: Option<u64>) -> u64 {
 }
 
 #[tokio::test]
-async fn retention_by_count_says_what_is_gone_and_keeps_the_rest() {
+async fn retention_by_count_reports_removed_revisions_and_keeps_the_rest() {
     // Small runs, because only complete ones are dropped.
     let options = Options { run_bytes_max: 4 << 10, ..restless() };
     let (baton, log, clock) = in_memory_with(options);
@@ -473,7 +473,7 @@ async fn retention_by_count_says_what_is_gone_and_keeps_the_rest() {
 }
 
 #[tokio::test]
-async fn retention_by_age_forgets_what_is_older_and_keeps_the_rest() {
+async fn retention_by_age_removes_older_revisions_and_keeps_the_rest() {
     let (baton, _, clock) = in_memory_with(restless());
     let mut story = Chronicle::new(&baton, 6);
     let configure = baton::core::workspace::Command::Configure {
@@ -499,7 +499,7 @@ async fn retention_by_age_forgets_what_is_older_and_keeps_the_rest() {
 }
 
 #[tokio::test]
-async fn what_has_not_happened_is_refused_by_number() {
+async fn a_future_revision_is_refused_with_its_number() {
     let (baton, _, _) = in_memory_with(calm());
     let mut story = Chronicle::new(&baton, 7);
     story.write(5).await;
@@ -517,7 +517,7 @@ async fn what_has_not_happened_is_refused_by_number() {
 
 /// The history of a task can be read page by page, wherever it has moved to.
 #[tokio::test]
-async fn the_history_of_a_task_is_told_newest_first() {
+async fn the_history_of_a_task_is_listed_newest_first() {
     let (baton, _log, _clock) = in_memory_with(restless());
     let ada = workspace(&baton);
     let command = |name: &str, fields: Value| -> baton::core::Command {

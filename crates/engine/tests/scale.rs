@@ -68,7 +68,7 @@ async fn ten_thousand_workspaces_share_a_folder() {
 }
 
 #[tokio::test]
-async fn what_is_idle_leaves_memory_and_everything_is_still_there() {
+async fn idle_workspaces_leave_memory_and_lose_nothing() {
     const WORKSPACES: usize = 1_000;
     let options = Options { idle: Duration::from_mins(1), ..forgetful() };
     let (baton, log, clock) = in_memory_with(options.clone());
@@ -208,7 +208,7 @@ async fn snapshots_taken_at_the_same_time_do_not_disturb_each_other() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_group_that_is_full_makes_callers_wait_and_fails_nobody() {
+async fn a_full_group_makes_callers_wait_and_fails_no_call() {
     let folder = folder();
     let options = Options { group_bytes_max: 64 << 10, ..calm() };
     let baton = baton::open_with(folder.path(), options).await.unwrap();
@@ -230,7 +230,7 @@ async fn a_group_that_is_full_makes_callers_wait_and_fails_nobody() {
 
 /// With default options, the largest commits at once: no group may exceed a record of the log.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_largest_commits_at_once_fit_into_the_log() {
+async fn the_largest_commits_together_fit_into_the_log() {
     let folder = folder();
     let baton = open(folder.path()).await;
     let mut jobs = Vec::new();
@@ -264,7 +264,7 @@ async fn the_largest_commits_at_once_fit_into_the_log() {
 }
 
 #[tokio::test]
-async fn thousands_expire_at_once_in_several_commits() {
+async fn thousands_that_expire_together_take_several_commits() {
     let (baton, _, clock) = in_memory_with(calm());
     let ada = workspace(&baton);
     ada.state("shared").set("stays", 1).await.unwrap();
@@ -291,7 +291,7 @@ async fn thousands_expire_at_once_in_several_commits() {
 
 /// An agent with the maximum number of holds is lost, and its state is handed over completely.
 #[tokio::test]
-async fn an_agent_with_all_it_may_hold_lets_go_at_once() {
+async fn an_agent_with_the_maximum_of_holds_releases_all_in_one_commit() {
     let (baton, _, clock) = in_memory_with(calm());
     let ada = workspace(&baton);
     ada.agents().register().ttl_ms(1_000).await.unwrap();

@@ -93,7 +93,7 @@ async fn a_short_past_has_fewer_events_and_everything_else() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn searching_while_others_write_finds_what_was_acknowledged() {
+async fn a_search_during_writes_finds_all_acknowledged_changes() {
     let baton = in_memory_with(Options { tail_batches_max: 50, ..restless() }).0;
     let writer = |baton: Baton, name: &'static str| async move {
         let agent = workspace(&baton).as_agent(name).unwrap();
@@ -113,7 +113,7 @@ async fn searching_while_others_write_finds_what_was_acknowledged() {
 }
 
 #[tokio::test]
-async fn what_is_not_understood_is_refused_with_a_code() {
+async fn an_invalid_search_is_refused_with_a_code() {
     let (baton, _, _) = in_memory();
     let ada = workspace(&baton);
     for (asked, code) in [

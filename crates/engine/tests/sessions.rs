@@ -45,7 +45,7 @@ async fn a_name_is_seen_as_far_as_its_scope_reaches() {
 }
 
 #[tokio::test]
-async fn what_the_receiver_changed_comes_back() {
+async fn changes_by_the_receiver_are_written_back() {
     let (baton, _, _) = in_memory();
     let workspace = workspace(&baton);
     let mut session = workspace.session("shop", "ann", "1").unwrap();

@@ -76,7 +76,7 @@ async fn a_deleted_entry_continues_after_its_last_version() {
 }
 
 #[tokio::test]
-async fn a_loser_learns_what_the_winner_wrote() {
+async fn the_loser_of_a_conflict_gets_the_winning_entry() {
     let (baton, _, _) = in_memory();
     let plan = shared(&baton);
     let winner = plan.set("plan", json!({"winner": true})).if_absent().await.unwrap();
@@ -166,7 +166,7 @@ async fn lists_page_through_everything_once() {
 }
 
 #[tokio::test]
-async fn history_tells_who_did_what_and_when() {
+async fn history_names_author_operation_and_time() {
     let (baton, _, clock) = in_memory();
     let (ada, bob) = (shared(&baton), workspace(&baton).as_agent("bob").unwrap().state("shared"));
     ada.set("plan", 1).await.unwrap();
@@ -264,7 +264,7 @@ async fn schemas_have_versions_that_only_grow() {
 }
 
 #[tokio::test]
-async fn what_has_a_time_to_live_goes_when_it_is_over() {
+async fn an_entry_with_a_ttl_expires() {
     let (baton, _, clock) = in_memory();
     let ada = workspace(&baton);
     ada.namespaces()
@@ -306,7 +306,7 @@ async fn fold_in(state: &State, writes: &[Value]) -> Result<Value, Error> {
 }
 
 #[tokio::test]
-async fn merge_rules_combine_what_is_written_with_what_is_there() {
+async fn merge_rules_combine_the_written_value_with_the_current_one() {
     let cases = [
         (Merge::LastWriteWins, vec![json!(1), json!("b")], json!("b")),
         (Merge::Reject, vec![json!({"a": 1}), json!({"a": 1})], json!({"a": 1})),

@@ -510,7 +510,7 @@ fn a_namespace_exists_in_all_copies_or_in_none() {
 
 /// Two increments by the same amount are two increments.
 #[test]
-fn what_both_have_added_alike_counts_twice() {
+fn equal_additions_of_both_copies_count_twice() {
     converge(
         2,
         &[
@@ -522,7 +522,7 @@ fn what_both_have_added_alike_counts_twice() {
 
 /// The common value is that of the last synchronization, also if it went in one direction only.
 #[test]
-fn what_was_taken_in_is_not_counted_again() {
+fn included_changes_are_not_counted_again() {
     for (one, other) in [(0, 1), (1, 0)] {
         converge(
             2,

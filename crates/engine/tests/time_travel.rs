@@ -86,7 +86,7 @@ async fn every_question_about_the_present_can_be_asked_about_the_past() {
 }
 
 #[tokio::test]
-async fn a_time_stands_for_the_last_revision_up_to_then() {
+async fn a_time_means_the_last_revision_up_to_then() {
     let (baton, _, clock) = in_memory();
     let ada = workspace(&baton);
     let plan = ada.state("shared");
@@ -108,7 +108,7 @@ async fn a_time_stands_for_the_last_revision_up_to_then() {
 }
 
 #[tokio::test]
-async fn what_is_gone_is_said_to_be_gone() {
+async fn queries_of_removed_history_are_refused_as_gone() {
     let options = Options { run_bytes_max: 1 << 10, ..restless() };
     let (baton, _, clock) = in_memory_with(options);
     let ada = workspace(&baton);
@@ -128,7 +128,7 @@ async fn what_is_gone_is_said_to_be_gone() {
 }
 
 #[tokio::test]
-async fn what_would_take_too_long_is_refused() {
+async fn queries_that_would_take_too_long_are_refused() {
     let (baton, _, _) = in_memory_with(Options { past_batches_max: 3, ..calm() });
     let ada = workspace(&baton);
     for number in 0..5 {
@@ -277,7 +277,7 @@ async fn a_fork_overwrites_nothing_and_can_be_repeated() {
 }
 
 #[tokio::test]
-async fn what_is_due_in_a_fork_happens_though_nobody_looks() {
+async fn deadlines_in_a_fork_are_met_without_any_call() {
     let (baton, log, clock) = in_memory();
     let ada = workspace(&baton);
     ada.state("shared").set("brief", json!(1)).ttl_ms(60_000).await.unwrap();
@@ -301,7 +301,7 @@ async fn what_is_due_in_a_fork_happens_though_nobody_looks() {
 }
 
 #[tokio::test]
-async fn a_fork_that_fails_in_the_middle_is_there_wholly_or_not_at_all() {
+async fn a_fork_that_fails_in_the_middle_exists_completely_or_not_at_all() {
     for operation in 0..40 {
         let disk = FaultyDisk::new(operation);
         let baton = on_disk(&disk, calm()).unwrap();
@@ -332,7 +332,7 @@ async fn a_fork_that_fails_in_the_middle_is_there_wholly_or_not_at_all() {
 }
 
 #[tokio::test]
-async fn the_chain_of_causes_goes_back_to_who_wanted_it() {
+async fn the_chain_of_causes_leads_back_to_the_requester() {
     let (baton, _, _) = in_memory_with(restless());
     let ada = workspace(&baton);
     let (bob, cho) = (ada.as_agent("bob").unwrap(), ada.as_agent("cho").unwrap());

@@ -348,7 +348,7 @@ async fn a_refusal_is_not_kept_and_a_repeated_request_is_decided_anew() {
 
 /// Several callers send the same request at once, like a client that lost its connection.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_request_sent_many_times_at_once_has_one_effect() {
+async fn a_request_sent_many_times_concurrently_has_one_effect() {
     let folder = folder();
     let baton = open(folder.path()).await;
     let mut jobs = Vec::new();

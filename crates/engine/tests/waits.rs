@@ -97,7 +97,7 @@ async fn a_lock_goes_from_hand_to_hand_in_the_order_of_arrival() {
 }
 
 #[tokio::test]
-async fn whoever_gets_a_lock_learns_of_it_before_whoever_let_go() {
+async fn the_next_holder_of_a_lock_is_answered_before_the_previous_one() {
     let (baton, _log, _clock) = in_memory();
     let ada = workspace(&baton);
     let held = take(&ada, 0).await.unwrap().expect("it is free");
@@ -108,7 +108,7 @@ async fn whoever_gets_a_lock_learns_of_it_before_whoever_let_go() {
 
 /// The same if another thread writes: it wakes both.
 #[tokio::test]
-async fn whoever_gets_a_lock_learns_of_it_first_on_a_slow_disk_too() {
+async fn the_next_holder_of_a_lock_is_answered_first_on_a_slow_disk_too() {
     let log = GatedLog::default();
     let options = Options { inline_batches_max: 0, ..calm() };
     let baton = Baton::on(log.clone(), ManualClock::at(BEGINNING), options).unwrap();
@@ -176,7 +176,7 @@ async fn a_wait_ends_with_nothing_when_its_time_is_over() {
 }
 
 #[tokio::test]
-async fn a_hold_that_nobody_renews_goes_to_whoever_waits() {
+async fn an_expired_hold_goes_to_the_next_waiter() {
     let (baton, _log, clock) = in_memory();
     let ada = workspace(&baton);
     let first = take(&ada, 0).await.unwrap().expect("it is free");
@@ -189,7 +189,7 @@ async fn a_hold_that_nobody_renews_goes_to_whoever_waits() {
 }
 
 #[tokio::test]
-async fn whoever_goes_away_leaves_the_line_and_is_granted_nothing() {
+async fn a_caller_that_leaves_is_removed_from_the_queue_and_granted_nothing() {
     let (baton, _log, _clock) = in_memory();
     let ada = workspace(&baton);
     let held = take(&ada, 0).await.unwrap().expect("it is free");
@@ -220,7 +220,7 @@ async fn a_call_dropped_after_any_number_of_polls_leaves_no_wait() {
 }
 
 #[tokio::test]
-async fn nobody_waits_after_a_restart_and_holds_stay() {
+async fn no_call_waits_after_a_restart_and_holds_stay() {
     let folder = folder();
     let baton = open(folder.path()).await;
     let ada = workspace(&baton);
@@ -241,7 +241,7 @@ async fn nobody_waits_after_a_restart_and_holds_stay() {
 }
 
 #[tokio::test]
-async fn a_workspace_in_which_somebody_waits_stays_in_memory() {
+async fn a_workspace_with_a_waiting_call_stays_in_memory() {
     let (baton, _log, _clock) = in_memory_with(forgetful());
     let ada = workspace(&baton);
     let held = take(&ada, 0).await.unwrap().expect("it is free");
@@ -258,7 +258,7 @@ async fn a_workspace_in_which_somebody_waits_stays_in_memory() {
 }
 
 #[tokio::test]
-async fn an_agent_that_waits_is_not_lost_and_has_its_whole_time_afterwards() {
+async fn a_waiting_agent_is_not_lost_and_has_its_full_ttl_afterwards() {
     let (baton, log, clock) = in_memory_with(calm());
     let ada = workspace(&baton);
     let hold = Acquire { name: door(), ttl_ms: Some(3_600_000), wait_ms: None };
@@ -337,7 +337,7 @@ async fn the_same_request_again_takes_the_place_of_the_first() {
 }
 
 #[tokio::test]
-async fn a_failed_write_is_told_to_whoever_waits_and_leaves_no_ghost() {
+async fn a_failed_write_is_reported_to_waiting_calls_and_leaves_no_ghost() {
     let disk = FaultyDisk::new(7);
     let baton = on_disk(&disk, calm()).unwrap();
     let ada = workspace(&baton);
@@ -359,7 +359,7 @@ async fn a_failed_write_is_told_to_whoever_waits_and_leaves_no_ghost() {
 }
 
 #[tokio::test]
-async fn silence_while_no_server_was_there_costs_nobody_a_hold() {
+async fn silence_without_a_server_ends_no_hold() {
     let (baton, log, clock) = in_memory();
     let ada = workspace(&baton);
     let held = take(&ada, 0).await.unwrap().expect("it is free");

@@ -85,7 +85,7 @@ async fn the_past_is_watched_from_archived_runs_and_after_reopening() {
 }
 
 #[tokio::test]
-async fn patterns_and_kinds_decide_what_arrives() {
+async fn patterns_and_types_decide_which_events_arrive() {
     let (baton, _, _) = in_memory();
     let ada = workspace(&baton);
     let mut tasks = ada.watch("state/shared/task:*").await.unwrap();
@@ -225,7 +225,7 @@ async fn a_snapshot_and_what_follows_it_fit_under_concurrent_writers() {
 }
 
 #[tokio::test]
-async fn a_watcher_that_falls_behind_is_told_where_to_resume() {
+async fn a_watcher_that_falls_behind_gets_the_revision_to_resume_from() {
     let (baton, _, _) = in_memory_with(Options { watch_queue_max: 10, ..calm() });
     let ada = workspace(&baton);
     let mut slow = ada.watch("**").await.unwrap();
@@ -341,7 +341,7 @@ async fn story(ada: &Workspace) {
 }
 
 #[tokio::test]
-async fn whoever_resumes_misses_nothing_and_sees_nothing_twice() {
+async fn a_resumed_watch_has_no_gaps_and_no_duplicates() {
     let mut all: Vec<Seen> = Vec::new();
     for revision in 1..=12 {
         let events = if revision % 2 == 0 { 3 } else { 1 };

@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_answer_is_whole() {
+    fn a_short_answer_is_complete() {
         let answer = json!({"id": "t-7", UNTRUSTED: {"description": "short"}});
         assert_eq!(fitted(answer.clone(), Detail::Concise), answer);
     }

@@ -488,7 +488,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_prevents_a_connection_is_said_with_what_to_do() {
+    fn connection_errors_contain_the_remedy() {
         for (kind, said, expected) in [
             (ConnectErrorKind::AuthorizationViolation, "authorization violation", "password"),
             (ConnectErrorKind::Io, "invalid peer certificate: UnknownIssuer", "--ca-file (inv"),

@@ -283,7 +283,7 @@ fn a_log_remembers_the_key_of_its_secrets() {
 }
 
 #[test]
-fn a_full_stream_loses_nothing_and_goes_on() {
+fn a_full_stream_loses_nothing_and_recovers() {
     let Some(place) = place() else { return };
     let log = place.open("full").expect("it is free");
     let tail = log.append(log.tail(), b"before").expect("it is healthy");

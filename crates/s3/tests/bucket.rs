@@ -86,7 +86,7 @@ fn names(location: &S3Location) -> Vec<String> {
 }
 
 #[test]
-fn what_goes_there_comes_back() {
+fn uploaded_bytes_are_downloaded_unchanged() {
     let Some(location) = location("back") else { return };
     let log = Arc::new(MemoryLog::default());
     for (number, bytes) in [some_bytes(0), some_bytes(3), some_bytes(LARGE)].iter().enumerate() {
@@ -110,7 +110,7 @@ fn what_goes_there_comes_back() {
 }
 
 #[test]
-fn what_nobody_refers_to_is_swept_and_nothing_else() {
+fn only_unreferenced_blobs_are_swept() {
     let Some(location) = location("swept") else { return };
     let shard = open(&Arc::new(MemoryLog::default()), &location);
     let kept = put(&shard, 1, b"kept");
@@ -138,7 +138,7 @@ fn an_upload_that_is_given_up_leaves_nothing() {
 }
 
 #[test]
-fn what_was_put_before_there_was_a_bucket_is_still_read() {
+fn artifacts_stored_before_the_bucket_are_still_readable() {
     let Some(location) = location("before") else { return };
     let log = Arc::new(MemoryLog::default());
     let name = BlobKind::Artifacts.name(&workspace(), &BlobPlace::of_number(1));

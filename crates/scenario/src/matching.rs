@@ -46,7 +46,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_contains_the_expected_has_no_difference() {
+    fn a_value_that_contains_the_expected_one_has_no_difference() {
         let actual = json!({"a": 1, "b": [{"c": "x", "d": 2.0}], "e": null});
         for expected in [
             json!({}),

@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_scenario_is_refused_with_its_line() {
+    fn an_invalid_scenario_is_refused_with_its_line() {
         let cases = [
             ("", "a.txt:1: there are no steps"),
             ("= 1", "a.txt:1: no step begins with this"),

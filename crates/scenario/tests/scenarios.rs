@@ -58,7 +58,7 @@ fn over_a_websocket_with_messagepack() {
 
 /// A scenario that cannot fail proves nothing: each kind of expectation is shown to be checked.
 #[test]
-fn what_goes_otherwise_is_told_with_file_line_and_both_sides() {
+fn a_difference_is_reported_with_file_line_and_both_values() {
     let text = r#"
 at 0s ada state.set namespace=shared key=a value=1
   = {"version":2}

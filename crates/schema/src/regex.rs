@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_between_the_dialects_is_rewritten() {
+    fn differences_between_the_dialects_are_rewritten() {
         for (source, fits, not) in [
             (r"^\d$", "7", "\u{0966}"),
             (r"^\w$", "_", "é"),
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_pattern_or_not_linear_is_refused() {
+    fn invalid_and_nonlinear_patterns_are_refused() {
         for source in [
             "(?=a)",
             "(?!a)",

@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn an_estimate_is_an_upper_bound_and_close_to_what_is_built() {
+    fn an_estimate_is_an_upper_bound_and_close_to_the_actual_size() {
         for source in [
             "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$",
             r"^\d{4}-\d{2}-\d{2}$",

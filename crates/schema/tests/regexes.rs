@@ -63,7 +63,7 @@ fn the_largest_expression_that_is_accepted_can_be_built() {
 }
 
 #[test]
-fn what_cannot_be_estimated_is_only_accepted_from_before() {
+fn patterns_without_an_estimate_are_accepted_from_older_logs_only() {
     let schema: Value = json!({"pattern": "(?-u:a)"});
     assert!(Validator::compile(&schema).is_err());
     let accepted = Validator::of_accepted(&schema).unwrap();

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_from_elsewhere_is_refused() {
+    fn a_page_from_another_origin_is_refused() {
         let from = |origin: &str| check(&[("host", "localhost:4747"), ("origin", origin)]);
         assert_eq!(from("http://localhost:4747"), Ok(()));
         assert_eq!(from("https://baton.example"), Ok(()));

@@ -71,7 +71,7 @@ mod tests {
 
     /// Tasks that are counted are being served, not waiting.
     #[tokio::test(start_paused = true)]
-    async fn a_task_that_waits_holds_nobody() {
+    async fn a_waiting_task_is_not_counted_as_serving() {
         let held = HeldTimes::default();
         held.measured(tokio::time::sleep(Duration::from_secs(1))).await;
         assert_eq!(held.counts()[0], 2, "it was served before and after");

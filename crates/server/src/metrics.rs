@@ -318,7 +318,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_number_is_told_with_its_name_and_kind() {
+    fn every_metric_is_exposed_with_its_name_and_type() {
         let metrics = Metrics::default();
         metrics.answered(Transport::Http, None);
         metrics.answered(Transport::WebSocket, Some(Kind::TooLarge));

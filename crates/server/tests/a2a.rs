@@ -307,7 +307,7 @@ async fn a_task_that_failed_too_often_waits_for_a_verdict() {
 }
 
 #[tokio::test]
-async fn cards_say_what_the_fleet_and_its_agents_can_do() {
+async fn cards_list_the_capabilities_of_the_fleet_and_its_agents() {
     let harness = Harness::new().await;
     let mut http = harness.http().await;
     let register = json!({"command": "agent.register", "agent": "ada",

@@ -219,7 +219,7 @@ async fn metrics_need_a_token_without_limits() {
 }
 
 #[tokio::test]
-async fn a_revoked_token_is_worth_nothing_and_its_connections_end() {
+async fn a_revoked_token_is_rejected_and_its_connections_end() {
     let (harness, bearers) = guarded(vec![grant(Role::Admin), grant(Role::Worker)]).await;
     let mut http = harness.http().await;
     let mut socket = socket(&harness, &bearers[1]).await;
@@ -270,7 +270,7 @@ async fn only_an_admin_of_everything_makes_tokens_and_backups() {
 }
 
 #[tokio::test]
-async fn a_backup_over_http_is_whole_and_has_the_tokens() {
+async fn a_backup_over_http_is_complete_and_contains_the_tokens() {
     let (harness, bearers) = guarded(vec![grant(Role::Admin)]).await;
     let mut http = harness.http().await;
     let admin = [("authorization", bearers[0].as_str())];
@@ -337,7 +337,7 @@ async fn a_token_that_was_made_over_http_works_and_is_shown_once() {
 /// Puts a marker into every place that the grant does not include, and calls every operation: it
 /// must not appear in any answer.
 #[tokio::test]
-async fn nothing_of_elsewhere_comes_out() {
+async fn nothing_of_other_workspaces_is_revealed() {
     let mine = Grant {
         workspaces: patterns(&["mine"]),
         namespaces: patterns(&["shared"]),
@@ -519,7 +519,7 @@ async fn an_agents_token_reads_about_others() {
 
 /// Knowing a fencing token is not enough: a call is made by the agent of the access token.
 #[tokio::test]
-async fn an_agents_token_does_not_open_what_another_holds() {
+async fn an_agents_token_is_rejected_for_the_holds_of_another() {
     let of = |name: &str| {
         let agent = Some(AgentId::parse(name).expect("it is a name"));
         Grant { agent, ..grant(Role::Worker) }

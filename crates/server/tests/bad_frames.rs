@@ -13,7 +13,7 @@ fn set(id: u64, value: impl Into<Value>) -> Value {
 }
 
 #[tokio::test]
-async fn a_frame_that_cannot_be_understood_is_answered_and_the_connection_goes_on() {
+async fn an_invalid_frame_is_answered_and_the_connection_stays_open() {
     let harness = Harness::new().await;
     let mut socket = harness.socket().await;
     for (text, id, code) in [
@@ -78,7 +78,7 @@ async fn a_frame_that_cannot_be_understood_is_answered_and_the_connection_goes_o
 }
 
 #[tokio::test]
-async fn malformed_message_pack_is_answered_and_the_connection_goes_on() {
+async fn malformed_message_pack_is_answered_and_the_connection_stays_open() {
     let harness = Harness::new().await;
     let mut socket = Socket::connect(harness.address, Some("baton.v1.msgpack")).await;
     let deep = [vec![0x91; 100], vec![0xC0]].concat();
@@ -109,7 +109,7 @@ async fn malformed_message_pack_is_answered_and_the_connection_goes_on() {
 }
 
 #[tokio::test]
-async fn what_breaks_the_protocol_ends_the_connection_with_its_code() {
+async fn protocol_errors_end_the_connection_with_a_code() {
     let few = Settings { message_bytes_max: 1_000, ..settings() };
     let harness = Harness::with(few).await;
     let mut bystander = harness.socket().await;
@@ -153,7 +153,7 @@ async fn what_breaks_the_protocol_ends_the_connection_with_its_code() {
 }
 
 #[tokio::test]
-async fn what_was_sent_before_the_protocol_broke_is_answered() {
+async fn requests_before_a_protocol_error_are_answered() {
     let harness = Harness::new().await;
     for (last, code) in [(frame(0xC1, b""), 1002), (frame(CLOSE, &[3, 233]), 1001)] {
         let mut socket = harness.socket().await;

@@ -13,7 +13,7 @@ async fn posted(http: &mut Http, body: impl AsRef<[u8]>) -> Response {
 }
 
 #[tokio::test]
-async fn a_command_cut_anywhere_is_refused_and_the_connection_goes_on() {
+async fn a_truncated_command_is_refused_and_the_connection_stays_open() {
     let harness = Harness::new().await;
     let mut http = harness.http().await;
     let whole =
@@ -87,7 +87,7 @@ async fn every_malformed_command_has_its_answer() {
 }
 
 #[tokio::test]
-async fn what_is_not_utf8_is_refused_wherever_it_stands() {
+async fn invalid_utf8_is_refused_wherever_it_is() {
     let harness = Harness::new().await;
     let mut http = harness.http().await;
     let malformed = (400, "request.malformed".to_owned());

@@ -304,7 +304,7 @@ async fn a_request_names_the_server_also_if_it_is_forwarded() {
 }
 
 #[tokio::test]
-async fn what_servers_ask_each_other_needs_their_secret() {
+async fn requests_between_servers_need_their_secret() {
     let two = Two::new(&settings()).await;
     let mut http = two.members[0].http().await;
     for (method, path) in [

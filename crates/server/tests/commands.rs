@@ -349,7 +349,7 @@ async fn every_operation_works_by_name() {
 }
 
 #[tokio::test]
-async fn a_list_is_answered_in_order_each_by_itself() {
+async fn a_list_is_answered_in_order_with_independent_results() {
     let harness = Harness::new().await;
     let mut http = harness.http().await;
     let commands: Vec<Value> = vocabulary().into_iter().map(|(command, _)| command).collect();
@@ -399,7 +399,7 @@ async fn a_refused_command_is_a_problem_with_its_facts() {
 }
 
 #[tokio::test]
-async fn a_transaction_happens_as_a_whole_or_not_at_all() {
+async fn a_transaction_is_applied_completely_or_not_at_all() {
     let harness = Harness::new().await;
     let mut http = harness.http().await;
     let both = json!({"commands": [set("a", 1), set("b", 2)]});
@@ -442,7 +442,7 @@ async fn written_by(http: &mut Http, headers: &[(&str, &str)], command: &Value) 
 }
 
 #[tokio::test]
-async fn who_acts_stands_in_the_header_or_in_the_object() {
+async fn the_acting_agent_is_in_the_header_or_in_the_body() {
     let harness = Harness::new().await;
     let mut http = harness.http().await;
     let header = [("Baton-Agent", "ada")];

@@ -87,7 +87,7 @@ async fn an_artifact_is_put_read_in_parts_and_removed() {
 }
 
 #[tokio::test]
-async fn what_arrives_otherwise_than_it_was_sent_is_refused() {
+async fn an_upload_with_another_digest_is_refused() {
     let (harness, log) = on_log().await;
     let mut http = harness.http().await;
     let other = format!("sha256:{}", "0".repeat(64));
@@ -144,7 +144,7 @@ async fn so_many_uploads_at_a_time_and_no_more() {
 }
 
 #[tokio::test]
-async fn a_secret_is_told_to_whoever_asks_and_to_nobody_else() {
+async fn a_secret_is_revealed_to_the_caller_and_stored_nowhere_else() {
     const VALUE: &str = "the-value-that-nobody-may-see";
     let (harness, log) = on_log().await;
     let mut http = harness.http().await;

@@ -66,7 +66,7 @@ async fn a_browser_loads_less_than_400_kb_and_no_comments() {
 }
 
 #[tokio::test]
-async fn a_file_is_sent_once_and_deflated_for_those_who_can_read_it() {
+async fn a_file_is_sent_once_and_compressed_for_clients_that_accept_it() {
     let harness = Harness::new().await;
     let mut http = harness.http().await;
     let plain = http.get("/ui/styles/base.css").await;
@@ -83,7 +83,7 @@ async fn a_file_is_sent_once_and_deflated_for_those_who_can_read_it() {
 }
 
 #[tokio::test]
-async fn a_caller_is_told_what_it_may_do() {
+async fn a_caller_can_read_its_permissions() {
     let (harness, bearers) = guarded(vec![grant(Role::Worker)]).await;
     let mut http = harness.http().await;
     let headers = [("authorization", &bearers[0][..])];

@@ -64,7 +64,7 @@ async fn a_drained_server_is_not_ready_but_forwards() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_drained_is_refused_with_the_reason() {
+async fn a_drain_that_is_not_possible_is_refused_with_the_reason() {
     let mut two = Two::new(&settings()).await;
     let mut http = two.members[0].http().await;
     for (path, body, expected) in [
@@ -89,7 +89,7 @@ async fn what_cannot_be_drained_is_refused_with_the_reason() {
 }
 
 #[tokio::test]
-async fn what_the_log_says_to_a_drain_is_reported() {
+async fn the_answer_of_the_log_to_a_drain_is_reported() {
     for (recorded, expected) in [
         (Recorded::Unknown, (404, "cluster.unknown_server")),
         (Recorded::Leaving, (409, "cluster.leaving")),
@@ -124,7 +124,7 @@ async fn only_an_admin_drains_a_server() {
 }
 
 #[tokio::test]
-async fn a_server_with_a_folder_of_its_own_is_not_drained() {
+async fn a_server_with_its_own_folder_cannot_be_drained() {
     let harness = Harness::new().await;
     let mut http = harness.http().await;
     for path in [DRAIN, UNDRAIN] {

@@ -86,7 +86,7 @@ async fn events_come_as_they_happen_and_only_the_last_of_a_commit_has_a_number()
 }
 
 #[tokio::test]
-async fn a_value_on_several_lines_arrives_whole() {
+async fn a_value_on_several_lines_arrives_complete() {
     let harness = Harness::new().await;
     let mut http = harness.http().await;
     let mut events = Events::open(&harness, "", &[]).await;
@@ -162,7 +162,7 @@ async fn a_silent_stream_shows_that_it_is_there() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_watched_is_refused() {
+async fn invalid_watches_are_refused() {
     let harness = Harness::new().await;
     let mut http = harness.http().await;
     for (query, code) in [
@@ -182,7 +182,7 @@ async fn what_cannot_be_watched_is_refused() {
 }
 
 #[tokio::test]
-async fn a_gone_past_and_a_lost_listener_are_told() {
+async fn removed_history_and_a_lost_listener_are_reported() {
     let options = Options { compaction_interval: SHORT, ..Options::default() };
     let harness = Harness::on(in_memory(options), settings()).await;
     let mut http = harness.http().await;

@@ -161,7 +161,7 @@ async fn a_disk_that_is_nearly_full_is_for_reading_until_it_is_not() {
 }
 
 #[tokio::test]
-async fn everyone_in_a_lost_group_is_told_and_nobody_is_told_otherwise() {
+async fn every_caller_of_a_lost_group_gets_the_failure_and_no_other_does() {
     for round in 0..6_u64 {
         let disk = FaultyDisk::new(round);
         let harness = Harness::on(on_disk(&disk), settings()).await;

@@ -92,7 +92,7 @@ async fn a_question_does_not_wait_for_the_questions_of_another_workspace() {
 }
 
 #[tokio::test]
-async fn and_everybody_is_answered_in_order() {
+async fn and_every_request_is_answered_in_order() {
     let harness = Harness::new().await;
     let mut noisy = noisy_sockets(&harness).await;
     let mut quiet = joined(&harness, "quiet").await;
@@ -122,7 +122,7 @@ fn watch(id: u64) -> Value {
 }
 
 #[tokio::test]
-async fn nobody_waits_while_a_large_snapshot_of_a_watch_is_encoded() {
+async fn encoding_a_large_snapshot_of_a_watch_delays_no_other_client() {
     // Without the threads that encode what is large, it is never sent.
     let harness = Harness::with(Settings { encoders_max: 0, ..settings() }).await;
     let mut noisy = joined(&harness, "noisy").await;
@@ -189,7 +189,7 @@ async fn a_list_of_commands_over_http_is_no_way_around_it() {
 }
 
 #[tokio::test]
-async fn a_server_ends_although_many_stand_in_line() {
+async fn a_server_stops_although_many_calls_are_queued() {
     let patient = Settings { farewell: Duration::from_hours(1), ..settings() };
     let harness = Harness::with(patient).await;
     let noisy = noisy_sockets(&harness).await;
@@ -203,7 +203,7 @@ async fn a_server_ends_although_many_stand_in_line() {
 }
 
 #[tokio::test]
-async fn nor_for_those_who_watch_it() {
+async fn nor_for_its_watchers() {
     let harness = Harness::new().await;
     let mut noisy = noisy_sockets(&harness).await;
     for socket in &mut noisy {

@@ -181,7 +181,7 @@ async fn a_fork_in_another_shard_overwrites_nothing_and_can_be_repeated() {
 }
 
 #[tokio::test]
-async fn only_who_may_fork_forks_to_another_shard() {
+async fn only_callers_that_may_fork_can_fork_to_another_shard() {
     let roles = Role::ALL.map(|role| (role, None));
     let (two, bearers) = guarded(roles).await;
     let (from, to) = names();
@@ -202,7 +202,7 @@ async fn only_who_may_fork_forks_to_another_shard() {
 
 /// The owner of the new name is lost after it has received a part, or all of it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_fork_whose_owner_is_lost_exists_wholly_or_not_at_all() {
+async fn a_fork_whose_owner_is_lost_exists_completely_or_not_at_all() {
     let mut two = with_secrets().await;
     let owner = Upstream::Address(two.members[0].address.to_string());
     let proxy = CutProxy::start(owner, b"BATONFRK");

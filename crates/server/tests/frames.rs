@@ -197,7 +197,7 @@ async fn fragments_and_signs_of_life_between_them_are_one_message() {
 }
 
 #[tokio::test]
-async fn a_large_message_is_taken_and_what_is_larger_than_a_value_is_refused() {
+async fn a_large_message_is_accepted_and_one_larger_than_a_value_is_refused() {
     let harness = Harness::new().await;
     let mut socket = harness.socket().await;
     let answer = socket.ask(set(1, "big", "x".repeat((1 << 20) - 2))).await;

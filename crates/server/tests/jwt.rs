@@ -45,7 +45,7 @@ fn issuer() -> (TempDir, PathBuf, Issuer) {
 
 #[cfg(feature = "mcp")]
 #[tokio::test]
-async fn a_client_of_mcp_learns_who_issues_tokens() {
+async fn an_mcp_client_learns_the_issuer_of_tokens() {
     const METADATA: &str = "/.well-known/oauth-protected-resource";
     let (_folder, path, nameless) = issuer();
     let harness = Harness::with(Settings { jwt: Some(nameless), ..settings() }).await;
@@ -77,7 +77,7 @@ async fn ask(harness: &Harness, token: &str, method: &str, path: &str, body: &st
 }
 
 #[tokio::test]
-async fn claims_are_what_a_tokens_limits_are() {
+async fn the_claims_of_a_jwt_limit_it_like_a_token() {
     let (_folder, _, issuer) = issuer();
     let harness = Harness::with(Settings { jwt: Some(issuer), ..settings() }).await;
     let limits = json!({"role": "worker", "workspaces": ["team-*"], "namespaces": ["shared"]});
@@ -105,7 +105,7 @@ async fn claims_are_what_a_tokens_limits_are() {
 }
 
 #[tokio::test]
-async fn what_is_not_in_order_is_refused_at_every_door() {
+async fn an_invalid_jwt_is_refused_on_every_interface() {
     let (_folder, _, issuer) = issuer();
     let harness = Harness::with(Settings { jwt: Some(issuer), ..settings() }).await;
     let reader = json!({"role": "reader"});
@@ -161,7 +161,7 @@ async fn a_connection_ends_with_the_token_that_opened_it() {
 }
 
 #[tokio::test]
-async fn whoever_a_key_vouched_for_goes_with_the_key() {
+async fn identities_end_with_the_key_that_verified_them() {
     let (_folder, path, issuer) = issuer();
     let keys = issuer.clone();
     let harness = Harness::with(Settings { jwt: Some(issuer), ..settings() }).await;

@@ -27,7 +27,7 @@ fn set(key: &str, value: impl Into<Value>) -> Value {
 }
 
 #[tokio::test]
-async fn one_connection_too_many_is_told_so_and_a_free_place_is_taken() {
+async fn one_connection_too_many_is_refused_and_a_free_slot_is_used() {
     let harness = Harness::with(Settings { connections_max: 3, ..settings() }).await;
     let mut inside = Vec::new();
     for _ in 0..2 {
@@ -81,7 +81,7 @@ async fn more_in_flight_than_allowed_waits_and_is_not_lost() {
 }
 
 #[tokio::test]
-async fn what_is_being_received_is_bounded_in_all() {
+async fn the_total_of_bytes_being_received_is_bounded() {
     // One workspace has half of it at most.
     let few = Settings { receiving_bytes_max: 200_000, ..settings() };
     let harness = Harness::with(few).await;
@@ -114,7 +114,7 @@ async fn what_is_being_received_is_bounded_in_all() {
 }
 
 #[tokio::test]
-async fn a_large_message_leaves_no_room_behind() {
+async fn a_large_message_leaves_no_memory_allocated() {
     let few = Settings { receiving_bytes_max: 100_000, ..settings() };
     let harness = Harness::with(few).await;
     let mut sockets = Vec::new();

@@ -66,7 +66,7 @@ async fn a_request_is_answered_while_its_caller_waits() {
 }
 
 #[tokio::test]
-async fn what_is_only_told_reaches_those_who_watch_and_is_in_no_history() {
+async fn a_live_post_reaches_watchers_and_is_in_no_history() {
     let harness = Harness::new().await;
     let (mut http, mut socket) = (harness.http().await, harness.socket().await);
     let watch = json!({"command": "watch", "pattern": "topics/**", "workspace": "w"});

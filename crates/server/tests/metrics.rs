@@ -43,7 +43,7 @@ fn names(expression: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn everything_that_the_dashboard_shows_is_told() {
+async fn every_metric_of_the_grafana_dashboard_exists() {
     let harness = Harness::new().await;
     let mut http = harness.http().await;
     http.put("/v1/w/state/shared/k", &json!(1)).await;
@@ -81,7 +81,7 @@ async fn everything_that_the_dashboard_shows_is_told() {
 }
 
 #[tokio::test]
-async fn what_happens_is_counted_and_no_name_becomes_a_label() {
+async fn events_are_counted_and_no_name_becomes_a_label() {
     let harness = Harness::new().await;
     let mut http = harness.http().await;
     for workspace in ["canary-one", "canary-two"] {

@@ -128,7 +128,7 @@ async fn a_name_that_was_given_is_known() {
 }
 
 #[tokio::test]
-async fn what_is_no_handshake_is_refused() {
+async fn an_invalid_handshake_is_refused() {
     let harness = Harness::new().await;
     for (name, value) in [
         ("connection", ""),

@@ -296,7 +296,7 @@ async fn a_restart_in_the_middle_loses_nothing() {
 }
 
 #[tokio::test]
-async fn what_ended_while_the_collector_was_away_is_sent_when_it_is_back() {
+async fn spans_that_end_during_an_outage_of_the_collector_are_sent_afterwards() {
     let folder = tempfile::tempdir().unwrap();
     let collector = Collector::new(&[]).await;
     let harness = on_disk(folder.path(), sending(collector.address)).await;
@@ -320,7 +320,7 @@ async fn what_ended_while_the_collector_was_away_is_sent_when_it_is_back() {
 }
 
 #[tokio::test]
-async fn what_happened_before_spans_were_asked_for_is_not_sent() {
+async fn spans_that_ended_before_tracing_was_enabled_are_not_sent() {
     let folder = tempfile::tempdir().unwrap();
     let harness = on_disk(folder.path(), settings()).await;
     let mut http = harness.http().await;
@@ -340,7 +340,7 @@ async fn what_happened_before_spans_were_asked_for_is_not_sent() {
 }
 
 #[tokio::test]
-async fn what_the_collector_refuses_for_good_is_dropped_and_counted() {
+async fn spans_that_the_collector_rejects_are_dropped_and_counted() {
     let collector = Collector::new(&["400 Bad"]).await;
     let harness = Harness::with(sending(collector.address)).await;
     let mut http = harness.http().await;

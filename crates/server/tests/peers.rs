@@ -182,7 +182,7 @@ async fn the_rules_of_the_other_server_hold() {
 }
 
 #[tokio::test]
-async fn what_is_cancelled_or_fails_does_so_on_both_sides() {
+async fn cancellations_and_failures_reach_both_sides() {
     let (here, there) = pair().await;
     let (mut ada, mut bob) = (here.http().await, there.http().await);
     let task = created(&mut ada).await;
@@ -204,7 +204,7 @@ async fn what_is_cancelled_or_fails_does_so_on_both_sides() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_delivered_comes_back() {
+async fn undelivered_work_is_returned() {
     let here = Harness::with(with_peer("http://127.0.0.1:1/a2a/agents/bob", None, true)).await;
     let mut ada = here.http().await;
     let (task, token, handoff) = offered(&mut ada, &json!({})).await;

@@ -59,7 +59,7 @@ async fn spend(http: &mut Http, workspace: &str, headers: &[(&str, &str)], count
 }
 
 #[tokio::test]
-async fn a_workspace_that_asks_too_often_is_told_how_long_to_wait_at_every_door() {
+async fn a_workspace_over_its_rate_gets_the_time_to_wait_on_every_interface() {
     let harness = limited(ONE_A_SECOND).await;
     let mut http = harness.http().await;
     spend(&mut http, "w", &[], 1_000).await;
@@ -100,7 +100,7 @@ async fn a_workspace_that_asks_too_often_is_told_how_long_to_wait_at_every_door(
 }
 
 #[tokio::test]
-async fn what_was_refused_has_not_happened() {
+async fn rejected_requests_have_no_effect() {
     let harness = limited(ONE_A_SECOND).await;
     let mut http = harness.http().await;
     spend(&mut http, "w", &[], 1_000).await;
@@ -137,7 +137,7 @@ async fn bytes_are_those_that_are_written() {
 }
 
 #[tokio::test]
-async fn a_token_has_a_quota_of_its_own() {
+async fn a_token_has_its_own_quota() {
     let (harness, bearer) = with_token(ONE_A_SECOND).await;
     let mut http = harness.http().await;
     let headers = [("authorization", bearer.as_str())];

@@ -93,7 +93,7 @@ async fn response(
 type Header = (&'static str, &'static str);
 
 #[tokio::test]
-async fn a_plain_entry_is_told_alike_along_both_ways() {
+async fn both_paths_write_the_same_notice_for_an_entry() {
     let (short, general) = (Harness::new().await, Harness::new().await);
     let (mut short, mut general) = (short.http().await, general.http().await);
     let steps = [

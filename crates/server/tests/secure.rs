@@ -79,7 +79,7 @@ async fn every_door_opens_behind_tls() {
 }
 
 #[tokio::test]
-async fn a_server_that_somebody_else_vouches_for_is_not_spoken_to() {
+async fn a_server_with_an_untrusted_certificate_is_not_called() {
     let harness = Harness::with(Papers::new().settings()).await;
     let Err(refused) = Http::secure(harness.address, &Papers::new().trust()).await else {
         panic!("a stranger was trusted")
@@ -88,7 +88,7 @@ async fn a_server_that_somebody_else_vouches_for_is_not_spoken_to() {
 }
 
 #[tokio::test]
-async fn whoever_speaks_plainly_is_told_to_speak_tls() {
+async fn a_plain_text_client_is_told_to_use_tls() {
     let papers = Papers::new();
     let harness = Harness::with(papers.settings()).await;
     for text in ["GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n", "\r\n", "BREW"] {
@@ -106,7 +106,7 @@ async fn whoever_speaks_plainly_is_told_to_speak_tls() {
 }
 
 #[tokio::test]
-async fn hands_that_are_never_shaken_are_let_go_of_and_hold_up_nobody() {
+async fn incomplete_handshakes_are_dropped_and_delay_no_other_connection() {
     let papers = Papers::new();
     let trust = papers.trust();
     let harness = Harness::with(Settings { head_deadline: SHORT, ..papers.settings() }).await;
@@ -131,7 +131,7 @@ async fn hands_that_are_never_shaken_are_let_go_of_and_hold_up_nobody() {
 }
 
 #[tokio::test]
-async fn one_too_many_is_told_so_behind_tls() {
+async fn one_connection_too_many_is_refused_behind_tls() {
     let papers = Papers::new();
     let trust = papers.trust();
     let harness = Harness::with(Settings { connections_max: 1, ..papers.settings() }).await;
@@ -143,7 +143,7 @@ async fn one_too_many_is_told_so_behind_tls() {
 }
 
 #[tokio::test]
-async fn whoever_reads_nothing_is_left_behind_tls_too() {
+async fn a_client_that_does_not_read_is_disconnected_with_tls_too() {
     let papers = Papers::new();
     let trust = papers.trust();
     let harness = Harness::with(Settings { write_deadline: SHORT, ..papers.settings() }).await;

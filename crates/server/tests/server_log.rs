@@ -44,7 +44,7 @@ pub(crate) fn next(lines: &Receiver<String>, what: &str) -> Value {
 }
 
 #[tokio::test]
-async fn what_is_asked_and_refused_is_written_when_all_is_wanted() {
+async fn requests_and_refusals_are_logged_at_the_level_debug() {
     let (server_log, lines) = server_log(Level::Debug);
     let harness = Harness::with(Settings { server_log, ..settings() }).await;
     let mut socket = harness.socket().await;
@@ -78,7 +78,7 @@ async fn nothing_is_written_for_each_operation_unless_all_is_wanted() {
 }
 
 #[tokio::test]
-async fn what_takes_long_is_written_but_not_what_asks_to_wait() {
+async fn slow_requests_are_logged_but_not_waiting_ones() {
     let (server_log, lines) = server_log(Level::Warn);
     // With a threshold of zero, everything is slow.
     let harness = Harness::with(Settings { server_log, slow: Duration::ZERO, ..settings() }).await;

@@ -230,7 +230,7 @@ async fn a_token_is_known_in_every_shard_until_it_is_revoked() {
 }
 
 #[tokio::test]
-async fn a_shutdown_answers_what_was_asked_in_every_shard() {
+async fn a_shutdown_answers_the_requests_to_every_shard() {
     let server = Divided::new(settings()).await;
     let mut sockets = Vec::new();
     for shard in 0..SHARDS {

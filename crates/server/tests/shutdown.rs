@@ -17,7 +17,7 @@ fn set(id: u64, key: &str, value: impl Into<Value>) -> Value {
 }
 
 #[tokio::test]
-async fn acknowledged_writes_are_there_when_the_data_is_opened_again_at_once() {
+async fn acknowledged_writes_are_there_when_the_data_is_reopened_immediately() {
     let folder = tempfile::tempdir().unwrap();
     let mut acknowledged = BTreeMap::new();
     for round in 0..3_u64 {
@@ -205,7 +205,7 @@ async fn an_address_that_cannot_be_had_is_refused_with_a_code() {
 }
 
 #[tokio::test]
-async fn a_server_that_stops_when_idle_runs_as_long_as_somebody_is_connected() {
+async fn a_server_that_stops_when_idle_runs_while_a_client_is_connected() {
     let short = Settings { idle_max: Some(SHORT), ..settings() };
     let harness = Harness::with(short).await;
     let address = harness.address;

@@ -157,7 +157,7 @@ async fn a_caller_that_never_reads_its_answers_is_left() {
 }
 
 #[tokio::test]
-async fn who_sends_without_end_does_not_starve_the_others() {
+async fn a_client_that_never_stops_sending_does_not_starve_others() {
     let harness = Harness::with(patient()).await;
     let mut bystander = harness.http().await;
     let mut floods = Vec::new();

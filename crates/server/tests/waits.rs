@@ -53,7 +53,7 @@ async fn line_is(harness: &Harness, wanted: &[&str]) {
 }
 
 #[tokio::test]
-async fn a_call_that_waits_holds_up_nobody_on_its_connection() {
+async fn a_waiting_call_does_not_delay_others_on_its_connection() {
     let harness = Harness::new().await;
     let mut socket = harness.socket().await;
     let hold = socket.ask(acquire("ada", 0)).await["result"].clone();
@@ -74,7 +74,7 @@ async fn a_call_that_waits_holds_up_nobody_on_its_connection() {
 
 /// Both are sent by the same thread, so what was sent first has arrived first.
 #[tokio::test]
-async fn the_next_holder_is_answered_before_whoever_released() {
+async fn the_next_holder_is_answered_before_the_releasing_call() {
     let harness = Harness::new().await;
     let (mut holder, mut next) = (harness.socket().await, harness.socket().await);
     let mut hold = holder.ask(acquire("ada", 0)).await["result"].clone();
@@ -92,7 +92,7 @@ async fn the_next_holder_is_answered_before_whoever_released() {
 }
 
 #[tokio::test]
-async fn whoever_waits_over_http_is_answered_when_it_is_their_turn() {
+async fn a_waiting_http_call_is_answered_when_it_is_granted() {
     let harness = Harness::new().await;
     let mut holder = harness.http().await;
     let hold = holder.command(&acquire("ada", 0)).await.json()["result"].clone();
@@ -120,7 +120,7 @@ async fn whoever_waits_over_http_is_answered_when_it_is_their_turn() {
 }
 
 #[tokio::test]
-async fn whoever_is_gone_waits_no_longer() {
+async fn the_wait_of_a_closed_connection_ends() {
     let harness = Harness::new().await;
     let mut holder = harness.socket().await;
     let hold = holder.ask(acquire("ada", 0)).await["result"].clone();
@@ -256,7 +256,7 @@ async fn a_request_that_comes_again_under_its_key_takes_the_place_of_the_first()
 }
 
 #[tokio::test]
-async fn a_server_that_ends_refuses_those_who_wait() {
+async fn a_stopping_server_refuses_waiting_calls() {
     // So long that the end would not be noticed if it waited for them.
     let patient = Settings { farewell: Duration::from_hours(1), ..settings() };
     let harness = Harness::with(patient).await;

@@ -20,7 +20,7 @@ async fn watch(socket: &mut Socket, id: u64, more: Value) -> Value {
 }
 
 #[tokio::test]
-async fn several_watches_on_one_connection_see_each_what_they_want() {
+async fn several_watches_on_one_connection_each_get_their_events() {
     let harness = Harness::new().await;
     let mut socket = harness.socket().await;
     let begun = watch(&mut socket, 1, json!({})).await;
@@ -124,7 +124,7 @@ async fn a_watch_says_where_it_begins() {
 }
 
 #[tokio::test]
-async fn a_watcher_that_falls_behind_is_told_where_to_resume() {
+async fn a_watcher_that_falls_behind_gets_the_revision_to_resume_from() {
     let options = Options { watch_queue_max: 10, ..Options::default() };
     let harness = Harness::on(in_memory(options), settings()).await;
     let mut watcher = Socket::narrow(harness.address).await;
@@ -157,7 +157,7 @@ async fn a_watcher_that_falls_behind_is_told_where_to_resume() {
 }
 
 #[tokio::test]
-async fn who_catches_up_on_a_long_past_is_still_listened_to() {
+async fn requests_are_read_while_a_watch_catches_up() {
     let harness = Harness::new().await;
     let mut writer = harness.socket().await;
     for number in 0..3_000_u64 {
@@ -185,7 +185,7 @@ async fn who_catches_up_on_a_long_past_is_still_listened_to() {
 }
 
 #[tokio::test]
-async fn a_crowd_is_answered_and_told_all_of_it_in_order() {
+async fn many_connections_get_all_answers_and_events_in_order() {
     const CROWD: u64 = 24;
     const SETS: u64 = 20;
     let harness = Harness::new().await;
@@ -223,7 +223,7 @@ async fn a_crowd_is_answered_and_told_all_of_it_in_order() {
 }
 
 #[tokio::test]
-async fn what_is_gone_or_too_many_is_refused() {
+async fn a_watch_of_removed_history_or_one_too_many_is_refused() {
     let few = Settings { watches_per_connection_max: 2, watches_max: 3, ..settings() };
     let options = Options { compaction_interval: SHORT, ..Options::default() };
     let harness = Harness::on(in_memory(options), few).await;

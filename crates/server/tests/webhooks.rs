@@ -238,7 +238,7 @@ async fn a_call_goes_over_tls_to_the_host_that_is_named() {
 }
 
 #[tokio::test]
-async fn a_stranger_is_told_nothing_until_its_certificate_is_in_order() {
+async fn nothing_is_sent_to_a_server_before_its_certificate_is_verified() {
     let (folder, trusted) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let identity = papers(&folder, "localhost");
     papers(&trusted, "localhost");
@@ -261,7 +261,7 @@ async fn a_stranger_is_told_nothing_until_its_certificate_is_in_order() {
 }
 
 #[tokio::test]
-async fn somebody_of_another_name_or_without_tls_is_told_nothing() {
+async fn nothing_is_sent_to_a_server_with_another_name_or_without_tls() {
     let folder = tempfile::tempdir().unwrap();
     let identity = papers(&folder, "elsewhere.example");
     let named = Receiver::of(&[], Some(identity)).await;

@@ -295,7 +295,7 @@ fn the_table_of_operations_is_what_it_was() {
 
 /// The input of generators agrees with the actual types.
 #[test]
-fn what_an_operation_names_is_among_its_fields() {
+fn the_fields_that_an_operation_names_exist() {
     let table = operations();
     for operation in OPERATIONS {
         let name = operation.name;

@@ -125,7 +125,7 @@ fn the_walk_finds_what_git_lists() {
 }
 
 #[test]
-fn files_know_what_they_are() {
+fn files_know_their_kind() {
     assert!(File::new("crates/core/src/lock/tests.rs", "").is_test());
     assert!(File::new("crates/tidy/tests/tidy.rs", "").is_test());
     assert!(!File::new("crates/core/src/lock/table.rs", "").is_test());

@@ -355,7 +355,7 @@ fn imports_are_written_out() {
 }
 
 #[test]
-fn words_are_whole() {
+fn words_are_matched_completely() {
     assert_eq!(words("rand random operand rand", "rand").collect::<Vec<_>>(), [0, 20]);
     assert_eq!(words("x.await", ".await").collect::<Vec<_>>(), [1]);
 }

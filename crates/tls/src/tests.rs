@@ -81,7 +81,7 @@ async fn hands_are_shaken_by_the_right_name_and_authority_only() {
 }
 
 #[tokio::test]
-async fn what_is_not_tls_is_handed_back_and_told() {
+async fn plain_text_is_returned_and_reported() {
     let folder = tempfile::tempdir().unwrap();
     let (certificate, key) = made(&folder, "server", &["localhost"]);
     let identity = Identity::read(&certificate, &key).unwrap();
@@ -130,7 +130,7 @@ fn bad_files_are_refused_by_name_and_not_quoted() {
 }
 
 #[tokio::test]
-async fn a_renewed_certificate_is_read_again_whole_or_not_at_all() {
+async fn a_renewed_certificate_is_reloaded_completely_or_not_at_all() {
     let folder = tempfile::tempdir().unwrap();
     let (certificate, key) = made(&folder, "server", &["localhost"]);
     let identity = Identity::read(&certificate, &key).unwrap();

@@ -64,7 +64,7 @@ fn bytes_are_those_of_the_format() {
 }
 
 #[test]
-fn what_is_no_message_is_refused() {
+fn an_invalid_message_is_refused() {
     let nested = |depth: usize| {
         let mut value = vec![0x20, 1];
         for _ in 0..depth {

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_answer_is_an_error_with_a_reason() {
+    fn an_invalid_answer_is_an_error_with_a_reason() {
         for (status, body, again) in [
             (200, "", false),
             (200, "<html>", false),

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_begins_with_the_task_and_goes_on_with_its_status() {
+    fn a_stream_begins_with_the_task_and_continues_with_its_status() {
         let status = json!({"state": "TASK_STATE_WORKING", "message": {"parts": [{"text": "n"}]}});
         let first = json!({"task": {"id": "t", "status": status}});
         let then = json!({"statusUpdate": {"status": status,
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_task_is_refused() {
+    fn an_invalid_task_is_refused() {
         for bad in [
             json!({}),
             json!({"task": 7}),

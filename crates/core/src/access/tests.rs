@@ -46,7 +46,7 @@ fn each_role_may_what_those_before_it_may_and_more() {
 }
 
 #[test]
-fn a_transaction_needs_what_the_most_demanding_of_its_commands_needs() {
+fn a_transaction_needs_the_highest_role_of_its_commands() {
     let text = r#""transaction","commands":[{"command":"state.set","namespace":"notes","key":"a",
         "value":1},{"command":"namespace.delete","name":"notes"}]"#;
     assert_eq!(code(&grant(Role::Worker), &call(text)), "access.role");
@@ -54,7 +54,7 @@ fn a_transaction_needs_what_the_most_demanding_of_its_commands_needs() {
 }
 
 #[test]
-fn the_fast_path_permits_what_the_general_one_does() {
+fn both_paths_permit_the_same_requests() {
     let all = Role::ALL.into_iter().map(grant);
     let limits: [fn(Grant) -> Grant; 7] = [
         |grant| grant,
@@ -135,7 +135,7 @@ fn a_token_for_namespaces_sees_nothing_of_others() {
 }
 
 #[test]
-fn what_runs_later_is_not_for_those_with_limits() {
+fn callers_with_limits_cannot_add_commands_that_run_later() {
     let limited = Grant { namespaces: patterns(&["notes"]), ..grant(Role::Admin) };
     let text = r#""reaction.add","name":"copy","on":{"type":"task.completed"},"do":[
         {"command":"state.set","namespace":"shared","key":"a","value":1}]"#;
@@ -155,7 +155,7 @@ fn a_token_speaks_for_its_agent() {
 }
 
 #[test]
-fn nobody_forks_into_the_workspace_of_the_tokens() {
+fn no_caller_forks_into_the_workspace_of_the_tokens() {
     let fork = call(r#""workspace.fork","to":"baton.access""#);
     assert!(is_closed(&workspace("w"), &fork) && is_closed(&workspace(CLOSED), &call(GET)));
     assert!(!is_closed(&workspace("w"), &call(FORK)));

@@ -57,7 +57,7 @@ fn fleet() -> World {
 }
 
 #[test]
-fn a_context_is_what_an_agent_should_know() {
+fn a_context_has_the_sections_that_an_agent_needs() {
     let world = fleet();
     let context = asked(&world, "bob", Some("t-1"), None);
     insta::assert_snapshot!(context.text);
@@ -91,7 +91,7 @@ fn a_context_never_has_more_tokens_than_it_may() {
 }
 
 #[test]
-fn what_agents_wrote_cannot_end_its_fence() {
+fn text_of_agents_cannot_close_its_fence() {
     for text in ["", "plain", "`", "```\n# obey", "a````b", "``````````", "\n```\n"] {
         let quoted = fenced("text", text);
         let fence: String = quoted.chars().take_while(|sign| *sign == '`').collect();
@@ -103,7 +103,7 @@ fn what_agents_wrote_cannot_end_its_fence() {
 }
 
 #[test]
-fn what_is_named_and_not_there_is_told() {
+fn missing_keys_are_listed_in_the_context() {
     let mut world = fleet();
     world.run(6_000, "bob", "state.delete agent:bob/draft");
     let context = asked(&world, "bob", Some("t-1"), None);
@@ -115,7 +115,7 @@ fn what_is_named_and_not_there_is_told() {
 }
 
 #[test]
-fn looking_for_what_is_relevant_ends() {
+fn the_search_for_relevant_entries_ends() {
     let mut world = check(&[]);
     for round in 0..=limits::CONTEXT_ENTRIES_MAX / 1_000 {
         let rendered =

@@ -5,7 +5,7 @@ use crate::limits;
 use crate::testing::{check, check_codes, scenarios};
 
 scenarios! {
-    a_key_that_is_demanded_and_not_there_is_told_in_words => [
+    a_missing_required_key_is_described => [
         (0, "ada", r#"rule.add plan check={"required_keys":["shared/plan","tone"]}"#,
             r#"rule.added plan error {"required_keys":["shared/plan","tone"]}"#),
         (0, "ada", "contract.check", concat!(r#"{"problems":{"problems":[{"key":"shared/plan","#,
@@ -15,7 +15,7 @@ scenarios! {
         (0, "ada", "contract.check", r#"{"problems":{"problems":[]}}"#),
     ]
 
-    a_schema_that_promises_less_is_told_in_words => [
+    a_schema_that_guarantees_less_is_described => [
         (0, "ada", r#"namespace.create n rules={"schema":{"required":["a","b"],
             "properties":{"a":{"type":"string"}}}}"#, "namespace.created n"),
         (0, "ada", r#"state.set n/k {"a":"x","b":1}"#, r#"state.set n/k v1 = {"a":"x","b":1}"#),

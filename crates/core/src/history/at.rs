@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_neither_is_refused() {
+    fn neither_a_revision_nor_a_time_is_refused() {
         for text in ["-1", "1.5", "true", "\"\"", "\"yesterday\"", "\"2026-02-30\"", "null", "{}"] {
             assert!(serde_json::from_str::<At>(text).is_err(), "{text}");
         }

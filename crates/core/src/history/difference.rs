@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_event_tells_what_was_before_and_the_last_decisive_one_what_is_after() {
+    fn the_first_event_has_the_state_before_and_the_last_decisive_one_the_state_after() {
         for (words, change) in [
             (&["ready", "failed once"][..], SubjectChange::Changed),
             (&["ready", "failed once", "ready", "failed"], SubjectChange::Ended),

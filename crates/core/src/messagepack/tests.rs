@@ -258,7 +258,7 @@ impl Damage {
 }
 
 /// Whether this is one of the reasons to refuse bytes that `rmp_serde` accepts. Each has its own
-/// case in `what_is_refused_that_rmp_serde_accepts`.
+/// case in `inputs_that_are_refused_although_rmp_serde_accepts_them`.
 fn is_stricter(error: &Error) -> bool {
     let array = |marker: u8| matches!(marker, 0x90..=0x9f | 0xdc | 0xdd);
     let bin = |marker: u8| matches!(marker, 0xc4..=0xc6);
@@ -358,7 +358,7 @@ fn refused<T: DeserializeOwned + Debug + PartialEq>(bytes: &[u8], expected: Erro
 
 /// `rmp_serde` never writes any of this, so none of it is on disk.
 #[test]
-fn what_is_refused_that_rmp_serde_accepts() {
+fn inputs_that_are_refused_although_rmp_serde_accepts_them() {
     let unexpected = |expected, marker| Error::Unexpected { expected, marker };
     // Bytes after the value: callers pass exactly what was written.
     refused::<u8>(b"\x01\x02\x03", Error::Trailing { bytes: 2 });
@@ -458,7 +458,7 @@ fn strings_and_bytes_are_borrowed() {
 }
 
 #[test]
-fn errors_say_what_is_wrong() {
+fn errors_describe_the_problem() {
     let rendered = |bytes| from_slice::<Point>(bytes).unwrap_err().to_string();
     assert_eq!(
         rendered(b"\xc0"),

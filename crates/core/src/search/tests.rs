@@ -122,7 +122,7 @@ fn house() -> World {
 }
 
 #[test]
-fn words_and_fields_find_what_has_them() {
+fn words_and_fields_find_matching_records() {
     let world = house();
     let (build, paint) = ("tasks/t-0000000001", "tasks/t-0000000002");
     let (north, south) = ("state/shared/plan/north", "state/notes/plan/south");
@@ -206,7 +206,7 @@ fn a_result_says_what_it_can_be_found_by() {
 }
 
 #[test]
-fn what_the_space_has_forgotten_is_not_found() {
+fn records_that_the_space_has_forgotten_are_not_found() {
     let world = house();
     let forgotten = |kind, identity: &str| {
         assert_eq!((kind, identity), (SearchKind::Task, "t-0000000001"));
@@ -230,7 +230,7 @@ fn entries_go_with_their_namespace_and_come_back_with_new_values() {
 }
 
 #[test]
-fn what_is_not_understood_is_refused_with_where_and_why() {
+fn an_invalid_search_is_refused_with_position_and_reason() {
     for (query, position, reason) in [
         ("", 1, "it is empty"),
         ("   ", 4, "it is empty"),

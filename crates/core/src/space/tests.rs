@@ -39,7 +39,7 @@ scenarios! {
         (0, "ada", "all: if revision 2",  "refused transaction.empty"),
     ]
 
-    what_is_decided_together_cannot_wait => [
+    commands_of_a_transaction_cannot_wait => [
         (0, "ada", "lock.acquire door",   "lock.acquired door by ada token=1"),
         (0, "bob", "all: state.set shared/a 1 & lock.acquire door wait_ms=5",
             "refused transaction.command_refused 1 transaction.cannot_wait"),
@@ -48,7 +48,7 @@ scenarios! {
         (0, "ada", "under 1 state.set shared/a 1", "state.set shared/a v1 = 1"),
     ]
 
-    what_comes_to_nothing_undoes_the_rest => [
+    a_command_without_effect_undoes_the_transaction => [
         (0, "ada", "lock.acquire door",   "lock.acquired door by ada token=1"),
         (0, "bob", "all: state.set shared/a 1 & lock.acquire door",
             "refused transaction.command_refused 1 transaction.came_to_nothing"),
@@ -64,7 +64,7 @@ scenarios! {
             "refused transaction.precondition_failed 0"),
     ]
 
-    a_later_command_sees_what_an_earlier_one_did => [
+    a_later_command_sees_the_effects_of_earlier_ones => [
         (0, "ada", "all: namespace.create n & state.set n/a 1 & agent.register ada \
             & state.set n/b 1 ephemeral & state.transfer n shared",
             "namespace.created n; state.set n/a v1 = 1; \
@@ -195,7 +195,7 @@ scenarios! {
             "state.patched shared/n v4 = 1; receipt.kept k1"),
     ]
 
-    what_follows_is_part_of_the_same_commit => [
+    consequences_are_part_of_the_same_commit => [
         (0, "ada", "#join agent.register ada ttl_ms=100",
             "agent.joined ada token=1 ttl=100; namespace.created agent:ada; receipt.kept join"),
         (1, "ada", "all: state.set shared/a 1 ephemeral & agent.leave ada & state.set shared/b 1",
@@ -308,7 +308,7 @@ fn too_many_events_are_refused() {
 }
 
 #[test]
-fn a_failed_precondition_carries_what_is_there() {
+fn a_failed_precondition_contains_the_current_state() {
     let mut world = check(&[(0, "ada", "state.set shared/a 1", "state.set shared/a v1 = 1")]);
     let require = vec![
         serde_json::from_value(json!({
@@ -365,7 +365,7 @@ fn policies_come_to_an_end() {
 }
 
 #[test]
-fn a_namespace_that_goes_concerns_whoever_watches_its_keys() {
+fn a_deleted_namespace_notifies_watchers_of_its_keys() {
     let deleted = |name: &str| {
         let name = NamespaceName::parse(name).unwrap();
         Event::Namespace(namespace::Event::Deleted { name })

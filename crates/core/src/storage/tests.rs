@@ -49,7 +49,7 @@ fn capture_rest(table: &mut Entries, limit: usize) -> Vec<Entry> {
 }
 
 #[test]
-fn an_entry_gives_back_what_was_packed() {
+fn an_entry_returns_the_packed_fields() {
     let time_ms = (1 << 48) - 1;
     let head = WriteHead { revision: u64::MAX, time_ms, version: u32::MAX, author: u32::MAX - 1 };
     for (key, value) in [("", &b""[..]), ("k", b""), ("", b"v"), ("schlüssel", b"{\"a\":1}")] {

@@ -117,7 +117,7 @@ fn an_append_only_entry_is_not_overwritten() {
 }
 
 #[test]
-fn what_was_seen_is_no_conflict() {
+fn a_write_that_was_seen_is_no_conflict() {
     let rules = Rules::default();
     let (one, mut other) =
         (document("a", &rules, "0", ("1", 90)), document("b", &rules, "0", ("2", 10)));

@@ -58,7 +58,7 @@ fn a_value_stays_the_bytes_that_came() {
 }
 
 #[test]
-fn what_cannot_be_read_is_refused_by_name() {
+fn invalid_requests_are_refused_by_name() {
     refused("[1]", "request.malformed", "the request is malformed: it must be an object");
     refused("{}", "request.missing_field", "the field `command` is missing");
     refused(
@@ -121,7 +121,7 @@ fn what_cannot_be_read_is_refused_by_name() {
 }
 
 #[test]
-fn what_is_wrong_is_said_in_words_of_the_request() {
+fn errors_are_described_in_terms_of_the_request() {
     for (command, expected) in [
         (r#""state.put""#, "there is no command `state.put`; did you mean `state.set`?"),
         (r#""lock.unlock""#, "there is no command `lock.unlock`; did you mean `lock.release`?"),
@@ -156,7 +156,7 @@ fn what_is_wrong_is_said_in_words_of_the_request() {
 }
 
 #[test]
-fn what_is_wrong_inside_a_field_is_said_in_words_of_the_request() {
+fn errors_inside_a_field_are_described_in_terms_of_the_request() {
     for (fields, expected) in [
         (
             r#""to":{"cap":"x"}"#,
@@ -212,7 +212,7 @@ fn a_patch_has_exactly_one_form() {
 }
 
 #[test]
-fn what_is_not_json_is_refused_wherever_it_breaks() {
+fn invalid_json_is_refused_wherever_it_breaks() {
     let whole =
         r#"{"command":"state.set","namespace":"shared","key":"plan","value":{"a":[1,"x"]}}"#;
     assert!(call(whole).is_ok());
@@ -231,7 +231,7 @@ fn what_is_not_json_is_refused_wherever_it_breaks() {
 }
 
 #[test]
-fn what_the_engine_sends_by_itself_cannot_be_sent_from_outside() {
+fn signals_of_the_engine_cannot_be_sent_by_clients() {
     for name in ["state.expire", "state.let_go", "namespace.ensure", "agent.expire"] {
         refused(
             &format!(r#"{{"command":"{name}"}}"#),
@@ -242,7 +242,7 @@ fn what_the_engine_sends_by_itself_cannot_be_sent_from_outside() {
 }
 
 #[test]
-fn every_operation_is_there_and_is_what_the_table_says() {
+fn every_operation_exists_as_the_table_describes_it() {
     // Without fields an operation is either complete or misses one; it is never unknown.
     for operation in OPERATIONS {
         let text = format!(r#"{{"command":"{}"}}"#, operation.name);
@@ -258,7 +258,7 @@ fn every_operation_is_there_and_is_what_the_table_says() {
 }
 
 #[test]
-fn an_agent_is_who_acts_and_whom_it_is_about() {
+fn an_agent_is_the_actor_or_the_subject() {
     let text = r#"{"command":"agent.register","agent":"ada","capabilities":["write"]}"#;
     let Ok(Call::Command(Command::Agent(agent::Command::Register(register)))) = call(text) else {
         panic!("it registers")
@@ -415,7 +415,7 @@ const STORY: [&str; 11] = [
 ];
 
 #[test]
-fn what_is_answered_can_be_read_again() {
+fn replies_survive_a_round_trip() {
     let (space, answers, _) = happened(&STORY);
     for (text, answer) in STORY.iter().zip(&answers) {
         let Ok(Call::Command(command)) = call(text) else { panic!("{text}") };
@@ -460,7 +460,7 @@ fn an_entry_written_by_hand_is_what_serde_writes() {
 }
 
 #[test]
-fn what_is_spoken_is_understood_as_it_was_meant() {
+fn commands_survive_a_round_trip_as_text() {
     for text in STORY {
         let meant = call(text).unwrap();
         let Call::Command(command) = &meant else { panic!("{text}") };
@@ -549,7 +549,7 @@ fn a_notice_survives_the_way() {
 }
 
 #[test]
-fn the_event_of_an_agent_says_in_its_subject_whom_it_is_about() {
+fn the_subject_of_an_agent_event_names_the_agent() {
     let lost =
         Event::Agent(agent::Event::Lost { agent: AgentId::parse("ada").unwrap(), because: None });
     let agent = AgentId::engine();

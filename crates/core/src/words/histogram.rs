@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_are_those_of_what_was_added_and_not_taken_back() {
+    fn percentiles_are_those_of_the_values_that_were_added_and_not_removed() {
         let mut histogram = Histogram::default();
         assert_eq!(histogram.shown().p99_ms, 0);
         for spent_ms in 1..=100 {

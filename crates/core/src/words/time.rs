@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_not_a_moment() {
+    fn refuses_invalid_moments() {
         for bad in [
             "",
             "2026-02-30T00:00:00.000Z",

@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn forgets_what_is_archived_and_nothing_else() {
+    fn forgets_archived_batches_and_nothing_else() {
         let mut tail = Tail::from(1);
         for revision in 1..=10 {
             tail.push(location(revision), 50, [5].into_iter());

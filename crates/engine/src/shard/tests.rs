@@ -78,7 +78,7 @@ fn a_read_names_no_revision_that_may_yet_be_lost() {
 }
 
 #[test]
-fn that_a_namespace_is_there_is_not_told_before_it_is_durable() {
+fn a_new_namespace_is_not_visible_before_it_is_durable() {
     let shard = open(MemoryLog::default());
     let (name, rules) = (notes(), Rules::default());
     let _ = submit(&shard, namespace::Command::Create { name, rules });
@@ -87,7 +87,7 @@ fn that_a_namespace_is_there_is_not_told_before_it_is_durable() {
 }
 
 #[test]
-fn a_base_newer_than_the_snapshot_is_what_a_workspace_is_loaded_from() {
+fn a_workspace_is_loaded_from_a_base_newer_than_the_snapshot() {
     let log = MemoryLog::default();
     let shard = open(log.clone());
     write_durably(&shard, "a");
@@ -108,7 +108,7 @@ fn a_base_newer_than_the_snapshot_is_what_a_workspace_is_loaded_from() {
 }
 
 #[test]
-fn what_a_failed_attempt_has_left_behind_is_written_again() {
+fn files_left_by_a_failed_attempt_are_written_again() {
     let log = MemoryLog::default();
     let shard = open(log.clone());
     write_durably(&shard, "a");
@@ -169,7 +169,7 @@ fn history_is_not_forgotten_for_a_change_that_is_lost() {
 }
 
 #[test]
-fn a_difference_is_the_work_of_who_made_it() {
+fn a_difference_names_the_author_of_the_change() {
     let shard = open(MemoryLog::default());
     let (name_of, rules) = (notes(), Rules::default());
     let _ = submit(&shard, namespace::Command::Create { name: name_of, rules });
@@ -233,7 +233,7 @@ fn history_knows_that_a_namespace_went_within_the_same_commit() {
 /// Eviction was scheduled again and again although it could not be executed, and blocked all other
 /// jobs of later workspaces.
 #[test]
-fn nobody_wants_to_evict_a_workspace_in_which_somebody_waits() {
+fn a_workspace_with_a_waiting_call_is_not_evicted() {
     let clock = ManualClock::at(Timestamp(1_000_000));
     let shard = Shard::open(MemoryLog::default(), Arc::new(clock.clone()), Options::default());
     let shard = shard.unwrap();
@@ -267,7 +267,7 @@ fn nobody_wants_to_evict_a_workspace_in_which_somebody_waits() {
 /// A lease expired in one commit and its task became ready in the next. Between the two, callers
 /// that knew of the expiry still could not claim the task.
 #[test]
-fn what_is_due_by_what_was_due_is_done_with_it() {
+fn consequences_of_expiry_that_are_due_follow_with_it() {
     let clock = ManualClock::at(Timestamp(1_000_000));
     let shard = Shard::open(MemoryLog::default(), Arc::new(clock.clone()), Options::default());
     let shard = shard.unwrap();
@@ -311,7 +311,7 @@ fn a_deadline_before_the_alarm_wakes_the_driver() {
 
 /// A wait is flushed on its own only if another caller is notified of it.
 #[test]
-fn a_wait_is_urgent_if_somebody_is_told_of_it() {
+fn a_wait_is_urgent_if_it_is_watched() {
     let shard = open(MemoryLog::default());
     let take = |agent: &str| {
         let (name, wait_ms) = (LockName::parse("door").unwrap(), Some(60_000));
@@ -332,7 +332,7 @@ fn a_wait_is_urgent_if_somebody_is_told_of_it() {
 }
 
 #[test]
-fn what_was_left_is_looked_after_soon_and_wakes_the_driver_once() {
+fn deferred_work_is_done_soon_and_wakes_the_driver_once() {
     let shard = open(MemoryLog::default());
     let mut machine = shard.machine();
     assert_eq!(machine.set_alarm(Timestamp(1_000)), None);

@@ -26,7 +26,7 @@ fn synced_file(disk: &FaultyDisk, bytes: &[u8]) -> super::FaultyFile {
 }
 
 #[test]
-fn what_is_synced_survives_and_what_is_not_is_kept_dropped_or_torn() {
+fn synced_writes_survive_and_others_are_kept_dropped_or_torn() {
     let disk = FaultyDisk::new(1);
     let file = synced_file(&disk, &[1; 1024]);
     assert_eq!(contents_after_crashes(&disk, "/file"), [Some(vec![1; 1024])]);

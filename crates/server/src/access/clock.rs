@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_learned_counts_on() {
+    fn a_learned_time_advances() {
         let clock = TokenClock::default();
         assert!(clock.now() > Timestamp(1_000_000_000_000), "the time of this machine at first");
         clock.learn(Timestamp(5_000));

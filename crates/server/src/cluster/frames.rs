@@ -48,7 +48,7 @@ mod tests {
     use crate::ws::framing::{Decoder, Message, write_with};
 
     #[test]
-    fn what_is_passed_on_is_read_as_it_was_given() {
+    fn relayed_messages_are_read_as_they_were_sent() {
         for length in [0_usize, 5, 125, 126, 65_535, 65_536] {
             let payload = vec![b'x'; length];
             let mut masked = Vec::new();

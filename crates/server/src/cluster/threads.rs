@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_do_what_they_are_given_until_they_end() {
+    fn threads_run_their_jobs_until_they_end() {
         let threads = ServingThreads::start(2).unwrap();
         assert_eq!(threads.count(), Some(2));
         assert!(threads.of(2).is_none());

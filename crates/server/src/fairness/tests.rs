@@ -35,7 +35,7 @@ fn take(fairness: &Fairness, workspace: &WorkspaceName, has_waited: bool, wanted
 }
 
 #[test]
-fn who_is_alone_has_all() {
+fn a_single_workspace_has_the_whole_budget() {
     let (fairness, only) = (Fairness::default(), name("only"));
     for _ in 0..3 {
         assert_eq!(take(&fairness, &only, false, 10_000), 10_000);
@@ -54,7 +54,7 @@ fn beside_others_it_is_a_share_a_round() {
 }
 
 #[test]
-fn what_was_taken_beyond_a_share_is_owed() {
+fn spending_beyond_a_share_is_a_debt() {
     let (fairness, noisy, _) = contended();
     let mut budget = fairness.budget(&noisy, false);
     budget.spend(BYTES_PER_UNIT * QUANTUM * 5 / 2);
@@ -66,7 +66,7 @@ fn what_was_taken_beyond_a_share_is_owed() {
 }
 
 #[test]
-fn nobody_goes_past_those_who_wait() {
+fn no_caller_overtakes_the_queue() {
     let (fairness, noisy, _) = contended();
     take(&fairness, &noisy, false, QUANTUM);
     let order = RefCell::new(Vec::new());
@@ -93,7 +93,7 @@ fn nobody_goes_past_those_who_wait() {
 }
 
 #[test]
-fn a_round_is_told_whether_somebody_quiet_was_in_it() {
+fn a_round_reports_whether_a_quiet_workspace_was_served() {
     let (fairness, noisy, quiet) = contended();
     take(&fairness, &noisy, false, QUANTUM);
     let mut queued = pin!(fairness.wait_turn(&noisy));
@@ -106,7 +106,7 @@ fn a_round_is_told_whether_somebody_quiet_was_in_it() {
 }
 
 #[test]
-fn who_only_watches_is_not_served() {
+fn watchers_do_not_take_a_turn() {
     let (fairness, noisy, idle) = contended();
     fairness.schedule().forget();
     take(&fairness, &noisy, false, 1);
@@ -117,7 +117,7 @@ fn who_only_watches_is_not_served() {
 }
 
 #[test]
-fn who_leaves_the_line_passes_the_turn_on() {
+fn a_caller_that_leaves_the_queue_wakes_the_next() {
     let (fairness, noisy, _) = contended();
     take(&fairness, &noisy, false, QUANTUM);
     let mut gone = Box::pin(fairness.wait_turn(&noisy));
@@ -143,7 +143,7 @@ fn when_the_others_are_gone_the_line_is_too() {
 }
 
 #[test]
-fn what_a_request_turned_out_to_be_is_owed_too() {
+fn the_actual_cost_of_a_request_is_charged_too() {
     let (fairness, noisy, quiet) = contended();
     fairness.owe(&noisy, 5 * QUANTUM);
     for left in [0, 0, 0, 0, 0, QUANTUM] {

@@ -28,7 +28,7 @@ fn set(key: &str, bytes: usize) -> Request {
 }
 
 #[tokio::test]
-async fn what_is_lost_is_told_though_a_later_group_is_well() {
+async fn a_lost_group_is_reported_although_a_later_one_succeeds() {
     let disk = FaultyDisk::new(1);
     let baton = on_disk(&disk);
     let workspace = WorkspaceName::parse("w").expect("it is a good name");

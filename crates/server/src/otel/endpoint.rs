@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_are_read_and_never_told() {
+    fn headers_are_read_and_never_logged() {
         let endpoint = parse("http://a", Some("api-key=s%20ecret, x=1")).unwrap();
         assert_eq!(endpoint.headers["api-key"], "s ecret");
         assert_eq!(endpoint.headers["x"], "1");
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_pass_is_tried_again() {
+    fn temporary_failures_are_retried() {
         let judge = |status: u16, body: &[u8]| {
             judged(StatusCode::from_u16(status).unwrap(), Some(Duration::from_secs(500)), body)
         };

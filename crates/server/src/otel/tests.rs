@@ -113,7 +113,7 @@ fn check(steps: &[Step<'_>], expected: &[&str]) -> Vec<Span> {
 const TRACE: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
 #[test]
-fn a_task_is_a_span_and_so_is_every_time_that_somebody_has_it_in_hand() {
+fn a_task_is_a_span_and_so_is_every_period_with_a_holder() {
     let create = format!(
         r#"{{"command":"task.create","task":"t","type":"write","traceparent":"{TRACE}",
             "backoff":{{"initial_ms":0}}}}"#
@@ -218,7 +218,7 @@ fn a_request_is_a_span_from_question_to_answer() {
 }
 
 #[test]
-fn the_tasks_of_a_pipeline_stand_below_their_stages() {
+fn the_tasks_of_a_pipeline_are_below_their_stages() {
     let create = format!(
         r#"{{"command":"pipeline.create","pipeline":"p","automatic":true,
             "stages":[{{"name":"a"}},{{"name":"b"}}],"traceparent":"{TRACE}"}}"#
@@ -245,7 +245,7 @@ fn the_tasks_of_a_pipeline_stand_below_their_stages() {
 }
 
 #[test]
-fn spans_are_written_as_otlp_wants_them() {
+fn spans_are_encoded_as_otlp() {
     let create =
         format!(r#"{{"command":"task.create","task":"t","type":"write","traceparent":"{TRACE}"}}"#);
     let all = spans(&[(0, "ann", &create), (1, "ann", r#"{"command":"task.cancel","task":"t"}"#)]);

@@ -30,7 +30,7 @@ fn a_bucket_holds_what_flows_in_within_a_second() {
 }
 
 #[test]
-fn what_is_taken_too_much_is_a_debt() {
+fn an_overdraft_is_a_debt() {
     let bucket = Bucket::default();
     bucket.take(1_000, 10, 0);
     assert_eq!(bucket.has_some(10, 0), Err(99 * SECOND_NS + SECOND_NS / 10));
@@ -63,7 +63,7 @@ proptest! {
 }
 
 #[test]
-fn all_pay_or_nobody_does() {
+fn all_meters_are_charged_or_none() {
     let token = Meter::new(Owner::Token, operations(1_000));
     let workspace = Meter::new(Owner::Workspace, operations(1));
     let meters = [token.clone(), workspace];
@@ -79,7 +79,7 @@ fn all_pay_or_nobody_does() {
 }
 
 #[test]
-fn what_is_not_limited_has_no_meter() {
+fn unlimited_resources_have_no_meter() {
     assert!(Meter::new(Owner::Token, Quota::default()).is_none());
     assert!(Meters::new(&Quotas::default()).is_none());
     let quotas = Quotas {

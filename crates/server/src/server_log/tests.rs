@@ -52,7 +52,7 @@ fn a_line_has_time_level_what_and_fields() {
 }
 
 #[test]
-fn what_callers_say_stays_within_its_field() {
+fn text_of_callers_stays_within_its_field() {
     let line =
         text_line(&[("agent", FieldValue::Text("ada\n2026 info all=well \u{1b}[31m\u{202e}"))]);
     assert_eq!(line.lines().count(), 1);
@@ -82,7 +82,7 @@ proptest! {
 }
 
 #[test]
-fn what_matters_less_than_is_wanted_is_not_written() {
+fn lines_below_the_level_are_not_written() {
     for (wanted, count) in
         [(Level::Error, 1), (Level::Warn, 2), (Level::Info, 3), (Level::Debug, 4)]
     {
@@ -101,7 +101,7 @@ fn what_matters_less_than_is_wanted_is_not_written() {
 }
 
 #[test]
-fn what_callers_cause_is_written_once_in_a_while() {
+fn lines_that_callers_cause_are_limited_in_rate() {
     let (paper, _lines) = channel();
     let server_log =
         ServerLog::new(Level::Info, Form::Text, Paper(paper)).expect("there is a thread");
@@ -115,7 +115,7 @@ fn what_callers_cause_is_written_once_in_a_while() {
 }
 
 #[test]
-fn nobody_waits_for_whoever_does_not_read() {
+fn a_reader_that_does_not_read_delays_no_caller() {
     struct Stuck(Receiver<()>, Sender<Vec<u8>>);
     impl Write for Stuck {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {

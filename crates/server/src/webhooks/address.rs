@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_everybody_can_reach_is_public() {
+    fn only_globally_routable_addresses_are_public() {
         for public in ["1.1.1.1", "93.184.216.34", "2606:4700::1111", "64:ff9b::101:101"] {
             assert!(is_public(public.parse().unwrap()), "{public}");
         }

@@ -86,7 +86,7 @@ async fn hear(peer: &mut TcpStream, count: usize) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn where_few_have_something_to_say_everybody_says_it() {
+async fn few_connections_with_output_send_it_themselves() {
     let fixture = Fixture::open().await;
     let (queue, _peer) = fixture.queue().await;
     let (mut bytes, mut in_flight) = (b"hello".to_vec(), InFlight::default());
@@ -98,7 +98,7 @@ async fn where_few_have_something_to_say_everybody_says_it() {
 }
 
 #[tokio::test]
-async fn what_is_said_keeps_its_order() {
+async fn output_of_a_connection_keeps_its_order() {
     let fixture = Fixture::open().await;
     let (queue, mut peer) = fixture.queue().await;
     fixture.make_busy();
@@ -114,7 +114,7 @@ async fn what_is_said_keeps_its_order() {
 }
 
 #[tokio::test]
-async fn what_the_peer_does_not_take_comes_home_whole() {
+async fn bytes_that_the_peer_does_not_accept_return_to_the_connection() {
     let fixture = Fixture::open().await;
     let (queue, mut peer) = fixture.queue().await;
     fixture.make_busy();
@@ -169,7 +169,7 @@ async fn an_answer_waits_until_it_is_durable() {
 }
 
 #[tokio::test]
-async fn what_was_handed_in_later_is_answered_later() {
+async fn later_requests_are_answered_later() {
     let fixture = Fixture::open().await;
     let (queue, mut peer) = fixture.queue().await;
     let mut in_flight = InFlight::default();
@@ -195,7 +195,7 @@ async fn what_was_handed_in_later_is_answered_later() {
 }
 
 #[tokio::test]
-async fn a_watch_brings_nothing_before_it_was_told_of() {
+async fn a_watch_delivers_nothing_before_its_start_was_confirmed() {
     let fixture = Fixture::open().await;
     let (queue, mut peer) = fixture.queue().await;
     let caller = Caller {

@@ -99,7 +99,7 @@ async fn no_field_leads_there_either() {
 }
 
 #[tokio::test]
-async fn whoever_watches_everything_watches_their_own_workspace() {
+async fn a_watch_of_everything_is_limited_to_its_workspace() {
     let (harness, admin, blue) = aviary().await;
     let mut http = harness.http().await;
     let mut watching = socket(&harness, &blue).await;

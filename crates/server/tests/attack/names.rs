@@ -149,7 +149,7 @@ async fn a_key_is_what_it_is_at_every_door() {
 
 /// No caller can act under the engine's name.
 #[tokio::test]
-async fn nobody_acts_as_the_engine() {
+async fn no_caller_acts_as_the_engine() {
     let harness = Harness::new().await;
     let mut http = harness.http().await;
     let engine = [("baton-agent", "baton")];

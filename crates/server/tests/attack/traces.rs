@@ -14,7 +14,7 @@ async fn refusals(http: &mut Http, bearer: &str, query: &str) -> Value {
 }
 
 #[tokio::test]
-async fn who_was_refused_what_is_kept_for_those_who_may_know() {
+async fn refusals_are_listed_for_permitted_callers() {
     let limited = Grant { workspaces: patterns(&["blue"]), ..grant(Role::Operator) };
     let grants = vec![grant(Role::Admin), grant(Role::Reader), grant(Role::Operator), limited];
     let (harness, bearers) = guarded(grants).await;

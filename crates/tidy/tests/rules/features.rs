@@ -105,7 +105,7 @@ fn unused(operations: &File, scenarios: &[&File]) -> Vec<Finding> {
 }
 
 #[test]
-fn features_are_shown_by_what_is_there() {
+fn features_name_existing_tests() {
     let files = files();
     let known = known(&files);
     let file = files.iter().find(|file| file.path == FEATURES).expect("features are written down");

@@ -1,7 +1,7 @@
 //! Guarantees name the tests that verify them, and these exist.
 //!
 //! ```text
-//!   - Held by: `spec/scenarios/locks.txt`, `lock.ends_early`, `nobody_waits_after_a_restart`
+//!   - Tested by: `spec/scenarios/locks.txt`, `lock.ends_early`, `nobody_waits_after_a_restart`
 //!              └ a file of the repository  └ a planted bug    └ a test
 //! ```
 //!
@@ -15,7 +15,7 @@ use crate::repository::{File, files};
 const PROMISES: &str = "docs/guarantees.md";
 const PLANTED: &str = "crates/sim/tests/planted.rs";
 /// The required parts of each primitive's section, in this order.
-const PARTS: [&str; 3] = ["- Promised: ", "- Not promised: ", "- Held by: "];
+const PARTS: [&str; 3] = ["- Promised: ", "- Not promised: ", "- Tested by: "];
 
 /// The names that may be used.
 pub(super) struct Known {
@@ -38,7 +38,7 @@ pub(super) fn known(files: &[File]) -> Known {
     }
 }
 
-/// Everything between backticks after `Held by`, with its line.
+/// Everything between backticks after `Tested by`, with its line.
 fn holders(file: &File) -> Vec<(usize, &str)> {
     let mut is_held_by = false;
     let mut found = Vec::new();
@@ -98,7 +98,7 @@ fn partial(file: &File) -> Vec<Finding> {
 }
 
 #[test]
-fn promises_are_held_by_what_is_there() {
+fn promises_name_existing_tests() {
     let files = files();
     let known = known(&files);
     let file = files.iter().find(|file| file.path == PROMISES).expect("promises are written down");
@@ -116,7 +116,7 @@ fn a_promise_that_nothing_holds_is_caught() {
         File::new(PLANTED, "const P: [(&str, &str); 1] = [\n    (\"a.b\", \"why\"),\n];\n");
     let test = File::new("crates/a/src/b.rs", "#[test]\nfn it_holds() {}\n");
     let known = known(&[planted, test]);
-    let text = "### A\n- Promised: `x`\n- Not promised: `y`\n- Held by: `a.b`,\n  `it_holds`\n";
+    let text = "### A\n- Promised: `x`\n- Not promised: `y`\n- Tested by: `a.b`,\n  `it_holds`\n";
     let whole = File::new(PROMISES, text);
     assert_lines(&unknown(&whole, &known), &[]);
     assert_lines(&unnamed(&whole, &known), &[]);

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_bad() {
+    fn unreadable_files_are_reported_as_bad() {
         let sound = VerifyReport { files: 3, ..VerifyReport::default() };
         assert_eq!(readable(&sound).state, State::Good);
         let damaged = vec![("workspaces/w/run-1".to_owned(), "it is truncated".to_owned())];

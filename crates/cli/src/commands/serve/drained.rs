@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_seen_before_it_was_recorded_does_not_undo_it() {
+    fn an_older_view_does_not_undo_a_recorded_drain() {
         let mut drained = Drained::default();
         drained.see(&view(2, true, false));
         drained.recorded(10);

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_given_away_or_taken_by_another_server_is_no_failover() {
+    fn shards_given_away_or_taken_by_another_server_are_no_failover() {
         let mut failovers = Failovers::default();
         let both = [("me", 0, false), ("a", 0, false)];
         failovers.see(&view(1_000, &both, Some("a")));

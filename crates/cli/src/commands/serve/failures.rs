@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn every_rest_is_longer_up_to_a_limit_and_ends_if_nobody_else_is_there() {
+    fn every_rest_is_longer_up_to_a_limit_and_ends_if_there_is_no_other_server() {
         let mut failures = Failures::default();
         let mut last = 0;
         for _ in 0..20 {

@@ -55,7 +55,7 @@ fn refusal(id: u64, code: &str) -> String {
 const EFFECTS: [Effect; 3] = [Effect::Asks, Effect::ChangesOnce, Effect::Changes];
 
 #[tokio::test(start_paused = true)]
-async fn what_was_never_sent_was_not_done() {
+async fn a_request_that_was_never_sent_was_not_executed() {
     for effect in EFFECTS {
         let multiplexer = multiplexer(Options::default());
         multiplexer.broken("it rains");
@@ -71,7 +71,7 @@ async fn what_was_never_sent_was_not_done() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_sent_and_not_answered_is_unknown_if_it_changes_something() {
+async fn an_unanswered_write_has_an_unknown_outcome() {
     for (effect, code) in EFFECTS.into_iter().zip([
         "client.timeout",
         "client.unknown_outcome",
@@ -87,7 +87,7 @@ async fn what_was_sent_and_not_answered_is_unknown_if_it_changes_something() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_in_flight_once_stays_unknown_without_a_connection() {
+async fn an_outcome_stays_unknown_without_a_connection() {
     for (effect, code) in
         [(Effect::Asks, "client.unreachable"), (Effect::ChangesOnce, "client.unknown_outcome")]
     {
@@ -162,7 +162,7 @@ async fn a_watch_that_does_not_begin_in_time_leaves_nothing_behind() {
 }
 
 #[tokio::test]
-async fn more_than_may_wait_is_refused_at_once() {
+async fn more_waiting_calls_than_the_limit_are_refused_immediately() {
     let multiplexer = multiplexer(Options { queue_max: 2, in_flight_max: 1, ..Options::default() });
     multiplexer.broken("it rains");
     let mut waiting: Vec<_> =
@@ -285,7 +285,7 @@ async fn a_call_that_asks_to_wait_has_that_time_on_top() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_granted_to_a_call_that_was_given_up_is_given_back() {
+async fn a_grant_to_an_abandoned_call_is_released() {
     let multiplexer = multiplexer(Options::default());
     {
         let mut call = pin!(multiplexer.call(1, acquire(1, 1_000), Effect::ChangesOnce));
@@ -311,7 +311,7 @@ async fn what_is_granted_to_a_call_that_was_given_up_is_given_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_that_wait_leave_room_for_what_they_wait_for() {
+async fn waiting_calls_leave_capacity_for_the_calls_that_end_the_wait() {
     let multiplexer = multiplexer(Options { in_flight_max: 1, ..Options::default() });
     let mut calls: Vec<_> = (1..=3)
         .map(|id| Box::pin(multiplexer.call(id, acquire(id, 1_000), Effect::ChangesOnce)))

@@ -27,7 +27,7 @@ scenarios! {
         (9, "ada", "agent.leave ada",        "agent.left ada"),
     ]
 
-    whoever_was_replaced_is_told => [
+    a_replaced_session_is_refused => [
         (0, "ada", "agent.register ada",
             "agent.joined ada token=1 ttl=60000; namespace.created agent:ada"),
         (1, "ada", "agent.register ada",           "agent.joined ada token=2 ttl=60000"),
@@ -48,7 +48,7 @@ scenarios! {
         (500,  "ada", "agent.heartbeat ada",       "agent.seen ada"),
     ]
 
-    nobody_is_lost_before_its_time => [
+    no_agent_is_lost_before_its_ttl => [
         (0,    "ada", "agent.register ada ttl_ms=1000",
             "agent.joined ada token=1 ttl=1000; namespace.created agent:ada"),
         (249,  "ada", "agent.heartbeat ada",       "r1: ada active token=1 seen=0"),
@@ -64,7 +64,7 @@ scenarios! {
         (1425, "bob", "time",                      "agent.lost ada"),
     ]
 
-    nobody_is_lost_in_the_middle_of_its_waiting_call => [
+    no_agent_is_lost_during_its_waiting_call => [
         (0,     "ada", "agent.register ada ttl_ms=1000",
             "agent.joined ada token=1 ttl=1000; namespace.created agent:ada"),
         (0,     "bob", "lock.acquire door ttl_ms=60000",
@@ -81,7 +81,7 @@ scenarios! {
         (11250, "bob", "time",                     "agent.lost ada"),
     ]
 
-    nobody_is_lost_early_after_its_waiting_call => [
+    no_agent_is_lost_early_after_its_waiting_call => [
         (0,     "ada", "agent.register ada ttl_ms=1000",
             "agent.joined ada token=1 ttl=1000; namespace.created agent:ada"),
         (0,     "bob", "lock.acquire door ttl_ms=60000",
@@ -148,7 +148,7 @@ scenarios! {
              message.gave_up ada call=6 SessionEnded; call 6: refused message.session_ended"),
     ]
 
-    nobody_is_lost_for_a_silence_that_nobody_could_hear => [
+    no_agent_is_lost_for_a_silence_while_the_engine_was_stopped => [
         (0,     "ada", "agent.register ada ttl_ms=1000",
             "agent.joined ada token=1 ttl=1000; namespace.created agent:ada"),
         (0,     "bob", "agent.register bob ttl_ms=2000",
@@ -166,7 +166,7 @@ scenarios! {
         (99000, "baton", "time",                   "nothing"),
     ]
 
-    what_is_said_about_an_agent_must_make_sense => [
+    invalid_fields_of_an_agent_are_refused => [
         (0, "ada", "agent.register ada ttl_ms=99",           "refused agent.ttl_out_of_range"),
         (0, "ada", "agent.register ada ttl_ms=86400001",     "refused agent.ttl_out_of_range"),
         (0, "ada", r#"agent.register ada capabilities=[""]"#, "refused agent.bad_capabilities"),
@@ -199,7 +199,7 @@ scenarios! {
         (3, "cho", r#"agent.register cho parent="ada""#, "refused agent.no_parent"),
     ]
 
-    agents_are_found_by_what_they_can_do => [
+    agents_are_found_by_capability => [
         (0, "ada", r#"agent.register ada capabilities=["write"]"#,
             "agent.joined ada token=1 ttl=60000; namespace.created agent:ada"),
         (0, "bob", r#"agent.register bob capabilities=["write","review"]"#,
@@ -330,7 +330,7 @@ fn full(status: Status) -> World {
 }
 
 #[test]
-fn whoever_ended_first_makes_room() {
+fn the_session_that_ended_first_is_evicted_first() {
     full(Status::Lost).check(&[
         (
             5,

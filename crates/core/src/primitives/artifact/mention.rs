@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_strings_are_found_wherever_they_stand() {
+    fn complete_strings_are_found_wherever_they_are() {
         let (a, b, c) = (id('a'), id('b'), id('c'));
         let text = format!(r#"{{"artifact" : "{a}","x":["{b}",{{"artifact":"{c}"}}],"{b}":1}}"#);
         let expected = [("aa", true), ("bb", false), ("cc", true), ("bb", false)];
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_like_an_id_is_left_alone() {
+    fn text_that_only_looks_like_an_id_is_ignored() {
         let a = id('a');
         for text in [
             format!(r#""see \"{a}\"""#),

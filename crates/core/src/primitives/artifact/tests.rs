@@ -8,7 +8,7 @@ use crate::testing::{World, check_codes, check_coverage, scenarios};
 use crate::time::Timestamp;
 
 scenarios! {
-    what_nobody_names_is_kept_for_a_while => [
+    unreferenced_artifacts_are_kept_for_a_while => [
         (0, "ada", r#"artifact.put @a place="^1" bytes=5 name="r.txt" media_type="text/plain""#,
             "artifact.put @a at ^1 bytes=5 text/plain `r.txt` keep=86400000"),
         (0, "ada", r#"artifact.put @b place="^2" bytes=7 keep_ms=1000"#,
@@ -94,7 +94,7 @@ scenarios! {
         (0, "ada", "artifact.get @b",   "@b bytes=5 held=1 [tasks/t]"),
     ]
 
-    a_handoff_holds_what_the_receiver_is_told => [
+    a_handoff_holds_the_artifacts_that_it_mentions => [
         (0, "ada", r#"artifact.put @a place="^1" bytes=5"#,
             "artifact.put @a at ^1 bytes=5 application/octet-stream keep=86400000"),
         (0, "ada", r#"handoff.offer bob artifacts=["@b"]"#,     "refused artifact.not_found"),
@@ -121,7 +121,7 @@ scenarios! {
         (0, "ada", "artifact.get @a",           "@a bytes=5 held=0 [] until 1000"),
     ]
 
-    a_message_holds_what_it_says_and_what_is_answered => [
+    a_message_holds_the_artifacts_in_its_body_and_its_answer => [
         (0, "ada", r#"artifact.put @a place="^1" bytes=5 keep_ms=1000"#,
             "artifact.put @a at ^1 bytes=5 application/octet-stream keep=1000"),
         (0, "ada", r#"artifact.put @b place="^2" bytes=5 keep_ms=1000"#,
@@ -163,7 +163,7 @@ scenarios! {
         (0, "ada", "artifact.get @a",   "@a bytes=5 held=1 [state/shared/f]"),
     ]
 
-    what_is_refused_leaves_nothing => [
+    a_refused_command_leaves_nothing => [
         (0, "ada", r#"artifact.put @a place="^1" bytes=17179869185"#,
             "refused artifact.too_large"),
         (0, "ada", r#"artifact.put @a place="^1" bytes=5 keep_ms=999"#,

@@ -27,7 +27,7 @@ scenarios! {
         (100, "ada", "time",                          "nothing"),
     ]
 
-    all_agree_on_the_count_and_nobody_counts_twice => [
+    all_agree_on_the_count_and_each_agent_counts_once => [
         (0, "ada", "barrier.arrive gate count=0",     "refused barrier.out_of_range"),
         (0, "ada", "barrier.arrive gate count=10001", "refused barrier.out_of_range"),
         (0, "ada", "barrier.arrive gate count=2 wait_ms=3600001", "refused barrier.out_of_range"),
@@ -40,7 +40,7 @@ scenarios! {
         (0, "bob", "barrier.arrive gate count=2",     "barrier.arrived gate g2 by bob count=2"),
     ]
 
-    whoever_stops_waiting_has_not_arrived => [
+    a_wait_that_ends_withdraws_the_arrival => [
         (0, "ada", "barrier.arrive gate count=2 wait_ms=100",
             "barrier.arrived gate g1 by ada count=2 call=1 until 100; call 1 waits"),
         (99, "ada", "time",                           "nothing"),
@@ -71,7 +71,7 @@ scenarios! {
         (1, "bob", "barrier.arrive west count=3",     "barrier.arrived west g1 by bob count=3"),
     ]
 
-    a_reset_sends_everybody_away => [
+    a_reset_discards_all_arrivals => [
         (0, "ada", "barrier.reset gate",              "r0: gate g1 of ? [] waiting=0"),
         (0, "ada", "barrier.arrive gate count=4 wait_ms=100",
             "barrier.arrived gate g1 by ada count=4 call=1 until 100; call 1 waits"),
@@ -96,7 +96,7 @@ scenarios! {
         (0, "ada", "#a barrier.arrive gate count=2 wait_ms=100", "r2: gate g1 open 2/2"),
     ]
 
-    what_is_refused_together_leaves_nobody_there => [
+    a_rejected_transaction_leaves_no_arrival => [
         (0, "ada", "all: barrier.arrive gate count=2 wait_ms=9",
             "refused transaction.command_refused 0 transaction.cannot_wait"),
         (0, "ada", "barrier.arrive gate count=2",     "barrier.arrived gate g1 by ada count=2"),
@@ -163,13 +163,13 @@ fn generations_grow_even_when_a_barrier_was_forgotten() {
 }
 
 #[test]
-fn where_somebody_is_does_not_make_room() {
+fn a_barrier_with_arrivals_is_not_evicted() {
     let mut world = full(2);
     world.check(&[(20_000, "ada", "barrier.arrive new count=1", "refused barrier.too_many")]);
 }
 
 #[test]
-fn as_many_as_may_wait_are_told_in_one_commit() {
+fn the_maximum_of_waiting_calls_is_answered_in_one_commit() {
     let mut space = Space::default();
     let name = BarrierName::parse(&"n".repeat(limits::HOLD_NAME_BYTES_MAX)).unwrap();
     let count = limits::BARRIER_WAITS_MAX as u64 + 1;

@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_contained() {
+    fn containment_of_values() {
         let value = json!({"step": 3, "tags": ["a", {"b": 1, "c": 2}], "deep": {"x": {"y": null}}});
         let contained = [
             json!({}),

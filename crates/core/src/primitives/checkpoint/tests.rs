@@ -19,7 +19,7 @@ use crate::testing::{World, check_codes, check_coverage, scenarios};
 use crate::time::Timestamp;
 
 scenarios! {
-    each_goes_on_from_the_one_before => [
+    each_continues_from_the_one_before => [
         (0, "ada", "checkpoint.latest t", "null"),
         (0, "ada", "checkpoint.save t {\"step\":1}", "checkpoint.saved c-0000000001 of t new=1"),
         (1, "ada", "checkpoint.save t {\"step\":2} label=\"half\"",
@@ -37,7 +37,7 @@ scenarios! {
         (3, "bob", "checkpoint.latest t", "c-0000000005 of t #5 after c-0000000004 = null"),
     ]
 
-    a_restored_one_is_where_the_next_goes_on => [
+    the_next_checkpoint_continues_from_the_restored_one => [
         (0, "ada", "checkpoint.save t 1", "checkpoint.saved c-0000000001 of t new=1"),
         (0, "ada", "checkpoint.save t 2",
             "checkpoint.saved c-0000000002 of t after c-0000000001 new=1"),
@@ -54,7 +54,7 @@ scenarios! {
         (2, "ada", "checkpoint.save t 4 parent=\"c-0000000020\"", "refused checkpoint.not_found"),
     ]
 
-    whoever_repeats_a_call_is_told_the_same => [
+    a_repeated_call_has_the_same_answer => [
         (0, "ada", "#s checkpoint.save t {\"step\":1}",
             "checkpoint.saved c-0000000001 of t new=1; receipt.kept s"),
         (0, "ada", "checkpoint.save t 2",
@@ -92,7 +92,7 @@ scenarios! {
         (3, "bob", "checkpoint.list", "[]"),
     ]
 
-    only_whoever_works_on_a_task_saves => [
+    only_the_holder_of_a_task_saves => [
         (0, "ada", "task.create build id=\"t\"", "task.created t build ready"),
         (0, "ada", "checkpoint.save t 1", "refused checkpoint.stale_token"),
         (0, "ada", "checkpoint.save t 1 token=1", "refused checkpoint.stale_token"),
@@ -132,7 +132,7 @@ scenarios! {
             "checkpoint.forked c-0000000002 of u from c-0000000001"),
     ]
 
-    what_is_pruned => [
+    pruned_checkpoints => [
         (0, "ada", "checkpoint.save t 1", "checkpoint.saved c-0000000001 of t new=1"),
         (1, "ada", "checkpoint.save t 2 label=\"x\"",
             "checkpoint.saved c-0000000002 of t `x` after c-0000000001 new=1"),
@@ -222,7 +222,7 @@ scenarios! {
         (0, "ada", "checkpoint.list limit=0", "refused checkpoint.out_of_range"),
     ]
 
-    what_is_too_large_or_of_the_wrong_shape_is_refused => [
+    states_that_are_too_large_or_of_the_wrong_form_are_refused => [
         (0, "ada", "checkpoint.save t 1 metadata=[1]", "refused checkpoint.bad_metadata"),
         (0, "ada", "checkpoint.save t 1 metadata=bytes:65537", "refused checkpoint.too_large"),
         (0, "ada", "checkpoint.save t 1 description=bytes:16387", "refused checkpoint.too_large"),
@@ -336,7 +336,7 @@ scenarios! {
         (3, "bob", "checkpoint.history u", "[b=2 after a, a=1 w.0:c=1]"),
     ]
 
-    what_is_pruned_by_key_and_by_metadata => [
+    checkpoints_are_pruned_by_key_and_by_metadata => [
         (0, "ada", "checkpoint.save t 1 key=\"a\" metadata={\"run\":1}",
             "checkpoint.saved c-0000000001 of t key=a new=1"),
         (0, "ada", "checkpoint.save t 2 key=\"b\" metadata={\"run\":2}",
@@ -354,7 +354,7 @@ scenarios! {
             "checkpoint.pruned t [(2, 2)] bytes=1 Asked"),
     ]
 
-    what_was_refused_left_nothing => [
+    rejected_commands_leave_nothing => [
         (0, "ada", "checkpoint.save t {\"step\":1}", "checkpoint.saved c-0000000001 of t new=1"),
         (0, "ada", "checkpoint.retain keep=1", "checkpoint.retained ** keep=1"),
         (0, "ada", "all: checkpoint.save t {\"step\":2} & checkpoint.fork c-0000000002 u & \
@@ -487,7 +487,7 @@ fn a_thousand_checkpoints_cost_little_more_than_what_changed() {
 }
 
 #[test]
-fn changes_in_many_places_cost_more_but_not_the_whole() {
+fn changes_in_many_places_cost_more_but_less_than_the_complete_state() {
     let (log_bytes, memory_bytes) = measured(10, 100);
     assert!(log_bytes < 4_000_000, "{log_bytes} bytes of log");
     assert!(memory_bytes < 7_500_000, "{memory_bytes} bytes of memory");

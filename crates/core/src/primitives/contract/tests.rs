@@ -45,7 +45,7 @@ scenarios! {
             "namespace.deleted n; contract.broken c of bob: n/a None"),
     ]
 
-    what_time_does_is_recorded_and_not_refused => [
+    expiry_that_breaks_a_contract_is_recorded_and_not_refused => [
         (0, "bob", r#"contract.declare c keys=[{"key":"shared/a"}] on_break="refuse""#,
             "contract.declared c"),
         (0, "ada", "state.set shared/a 1 ttl_ms=100", "state.set shared/a v1 = 1 until 100"),

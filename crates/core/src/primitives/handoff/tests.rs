@@ -25,7 +25,7 @@ scenarios! {
         (500_007, "bob", "handoff.get h-0000000003", "h-0000000003 completed ada to `bob`"),
     ]
 
-    whoever_does_not_hold_a_task_cannot_hand_it_over => [
+    only_the_holder_of_a_task_can_hand_it_over => [
         (0, "ann", r#"task.create write id="t""#,   "task.created t write ready"),
         (0, "ada", r#"handoff.offer bob task="t" token=9"#, "refused handoff.not_holder"),
         (0, "ada", r#"handoff.offer bob task="no" token=9"#, "refused handoff.unknown_task"),
@@ -42,7 +42,7 @@ scenarios! {
         (0, "ada", "handoff.get h-1",               "refused handoff.not_found"),
     ]
 
-    what_nobody_wants_goes_back_to_its_giver => [
+    an_unaccepted_offer_returns_to_its_giver => [
         (0, "ann", r#"task.create write id="t""#,   "task.created t write ready"),
         (0, "ada", r#"task.claim task="t""#,        "task.claimed t by ada token=2"),
         (1, "ada", r#"handoff.offer bob task="t" token=2"#,
@@ -69,7 +69,7 @@ scenarios! {
              task.ready t"),
     ]
 
-    the_first_who_can_do_it_and_accepts_has_it => [
+    the_first_capable_agent_that_accepts_gets_it => [
         (0, "ada", r#"agent.register ada capabilities=["edit"]"#,
             "agent.joined ada token=1 ttl=60000; namespace.created agent:ada"),
         (0, "bob", r#"agent.register bob capabilities=["edit"]"#,
@@ -105,7 +105,7 @@ scenarios! {
         (6, "ann", "handoff.list limit=0",          "refused handoff.out_of_range"),
     ]
 
-    what_is_delivered_and_not_answered_is_delivered_again => [
+    a_delivered_offer_without_an_answer_is_delivered_again => [
         (0, "bob", "agent.register bob",
             "agent.joined bob token=1 ttl=60000; namespace.created agent:bob"),
         (0, "bob", "handoff.receive wait_ms=5000",
@@ -146,7 +146,7 @@ scenarios! {
             "gone",                      "handoff.gave_up bob call=14 Gone; call 14: null"),
     ]
 
-    what_is_never_answered_ends_as_a_dead_letter => [
+    an_offer_that_is_never_answered_becomes_a_dead_letter => [
         (0, "ada", "handoff.offer bob redeliver_ms=100 deadline_ms=100000",
             "handoff.offered h-0000000001 to `bob` !receiver"),
         (0, "bob", "handoff.receive",       "handoff.delivered h-0000000001 to bob until 100"),
@@ -243,7 +243,7 @@ scenarios! {
              pairs=1"),
     ]
 
-    what_nobody_takes_up_goes_back_and_then_to_a_person => [
+    a_task_that_its_receiver_does_not_claim_returns_and_then_goes_to_a_person => [
         (0, "ann", r#"task.create write id="t""#,   "task.created t write ready"),
         (0, "ada", r#"task.claim task="t""#,        "task.claimed t by ada token=2"),
         (0, "ada", r#"handoff.execute bob task="t" token=2 deadline_ms=1000"#,
@@ -257,7 +257,7 @@ scenarios! {
             r#"task.failed t {"agent":"ada","reason":"not_taken_up"} for review"#),
     ]
 
-    a_task_is_not_left_to_whoever_took_it_up_and_died => [
+    a_task_is_not_stuck_with_a_receiver_that_died => [
         (0, "ann", r#"task.create write id="t""#,   "task.created t write ready"),
         (0, "ada", r#"task.claim task="t""#,        "task.claimed t by ada token=2"),
         (0, "ada", r#"handoff.execute bob task="t" token=2"#,
@@ -345,7 +345,7 @@ scenarios! {
              \"handoff_id\":\"h-0000000005\",\"reason\":\"second\"}"),
     ]
 
-    an_approval_is_used_once_for_what_was_proposed => [
+    an_approval_is_valid_once_for_the_proposal => [
         (0, "ada", "state.set shared/brief 1",      "state.set shared/brief v1 = 1"),
         (0, "ada",
             "handoff.offer bob keys=[\"shared/brief\"] \
@@ -477,7 +477,7 @@ scenarios! {
             "refused handoff.state_conflict"),
     ]
 
-    all_that_an_agent_holds_moves_at_once => [
+    all_that_an_agent_holds_moves_in_one_commit => [
         (0, "ann", r#"task.create write id="t""#,   "task.created t write ready"),
         (0, "ann", r#"task.create write id="u""#,   "task.created u write ready"),
         (0, "ada", r#"task.claim task="t""#,        "task.claimed t by ada token=3"),
@@ -507,7 +507,7 @@ scenarios! {
         (4, "bob", "handoff.execute_all ada overwrite",     "refused handoff.loop"),
     ]
 
-    what_goes_from_stage_to_stage_is_recorded => [
+    a_pass_between_stages_is_recorded_as_a_handoff => [
         (0, "ann", r#"pipeline.create p stages=[{"name":"a"},{"name":"b"},{"name":"c"}]"#,
             "pipeline.created p [a, b, c]; pipeline.stage_ready p/a"),
         (1, "ada", "pipeline.start_stage p a",      "pipeline.stage_started p/a by ada"),
@@ -524,7 +524,7 @@ scenarios! {
         (3, "bob", "handoff.complete h-0000000006", "refused handoff.wrong_status"),
     ]
 
-    what_was_handed_over_elsewhere_is_offered_here => [
+    work_of_another_system_is_offered_here => [
         (0, "ada",
             r#"handoff.import_context bob context={"originating_agent":"x","state":{"a":1}}"#,
             "handoff.offered h-0000000001 to `bob` !receiver"),
@@ -533,7 +533,7 @@ scenarios! {
         (0, "ada", "handoff.import_context ada context={}", "refused handoff.bad_field"),
     ]
 
-    what_makes_no_sense_is_refused => [
+    invalid_fields_of_a_handoff_are_refused => [
         (0, "ada", "handoff.offer bob deadline_ms=1", "refused handoff.out_of_range"),
         (0, "ada", "handoff.offer bob artifacts={}", "refused handoff.bad_field"),
         (0, "ada", r#"handoff.offer bob state={"":1}"#, "refused handoff.bad_field"),
@@ -633,7 +633,7 @@ fn the_rules_of_all_hand_offs_in_a_request_share_their_steps() {
 }
 
 #[test]
-fn what_the_rules_of_a_request_read_is_bounded() {
+fn the_bytes_that_the_rules_of_a_request_read_are_bounded() {
     let mut world = World::new(crate::Space::default());
     let count = limits::RULE_BYTES_MAX / limits::VALUE_BYTES_MAX;
     let keys = |count: usize| {

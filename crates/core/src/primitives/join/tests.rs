@@ -51,7 +51,7 @@ scenarios! {
             "r7: three Failed [a completed=1, b cancelled, c completed=3]"),
     ]
 
-    what_can_never_be_reached_has_failed => [
+    a_join_that_can_never_be_satisfied_fails => [
         (0, "ann", r#"all: task.create w id="a" & task.create w id="b""#,
             "task.created a w ready; task.created b w ready"),
         (0, "ann", r#"join.create id="both" tasks=["a","b"] need=2"#,
@@ -108,7 +108,7 @@ scenarios! {
         (101, "ann", "join.get soon",              "soon Expired [a cancelled late]"),
     ]
 
-    whoever_stops_waiting_is_not_told => [
+    a_call_that_stopped_waiting_is_not_answered => [
         (0, "ann", r#"task.create w id="a""#,      "task.created a w ready"),
         (0, "ann", r#"join.create id="j" tasks=["a"]"#, "join.created j over [a] need=all"),
         (0, "ann", "join.wait j wait_ms=10",
@@ -126,7 +126,7 @@ scenarios! {
              call 8: refused join.session_ended"),
     ]
 
-    a_repeated_wait_is_told_the_same_without_a_receipt => [
+    a_repeated_wait_has_the_same_answer_without_a_receipt => [
         (0, "ann", r#"task.create w id="a""#,      "task.created a w ready"),
         (0, "ann", r#"#c join.create tasks=["a"]"#,
             "join.created j-0000000002 over [a] need=all; receipt.kept c"),
@@ -142,7 +142,7 @@ scenarios! {
             "r4: j-0000000002 Satisfied [a cancelled]"),
     ]
 
-    what_is_refused_together_leaves_no_trace => [
+    a_rejected_transaction_leaves_no_trace => [
         (0, "ann", r#"task.create w id="a" group="g""#, "task.created a w ready"),
         (0, "ann", r#"join.create id="j" group="g""#, "join.created j over [group g] need=all"),
         (0, "ann", r#"all: task.create w id="b" group="g" & task.cancel a & task.cancel b &
@@ -222,7 +222,7 @@ fn a_group_that_becomes_too_large_makes_its_join_fail() {
 
 /// More joins settle than fit into the commit: the others settle in later commits.
 #[test]
-fn many_that_settle_at_once_follow_by_themselves() {
+fn many_joins_that_settle_together_follow_in_later_commits() {
     let mut world = check(&[
         (
             0,
@@ -242,7 +242,7 @@ fn many_that_settle_at_once_follow_by_themselves() {
 }
 
 #[test]
-fn what_is_too_large_is_left_to_the_task() {
+fn a_result_that_is_too_large_stays_with_the_task() {
     let mut world = check(&[
         (
             0,

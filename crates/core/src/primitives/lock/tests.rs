@@ -41,7 +41,7 @@ scenarios! {
         (0, "ada", "lock.acquire a",                   "lock.acquired a by ada token=6"),
     ]
 
-    a_hold_ends_by_itself_unless_it_is_renewed => [
+    a_hold_expires_unless_it_is_renewed => [
         (0,    "ada", "lock.acquire door ttl_ms=1000",  "lock.acquired door by ada token=1"),
         (100,  "bob", "lock.acquire door wait_ms=5000",
             "lock.queued door by bob call=2 until 5100; call 2 waits"),
@@ -57,7 +57,7 @@ scenarios! {
         (2600, "ada", "lock.renew door token=1",        "refused lock.stale_token"),
     ]
 
-    whoever_stops_waiting_is_never_granted => [
+    a_call_that_stopped_waiting_is_never_granted => [
         (0,   "ada", "lock.acquire door ttl_ms=1000",   "lock.acquired door by ada token=1"),
         (0,   "bob", "lock.acquire door wait_ms=100",
             "lock.queued door by bob call=2 until 100; call 2 waits"),
@@ -89,14 +89,14 @@ scenarios! {
              call 4: refused lock.session_ended; call 5: door by eve token=6 until 300001"),
     ]
 
-    nobody_loses_a_hold_while_there_was_no_server => [
+    no_hold_is_lost_while_there_was_no_server => [
         (0,    "ada", "lock.acquire door ttl_ms=1000",  "lock.acquired door by ada token=1"),
         (5000, "ada", "wake",                           "awake"),
         (5999, "ada", "time",                           "nothing"),
         (6000, "ada", "time",                           "lock.expired door token=1"),
     ]
 
-    who_waits_for_whom_can_be_seen => [
+    wait_queues_and_holders_are_listed => [
         (0, "ada", "lock.acquire a",                    "lock.acquired a by ada token=1"),
         (0, "bob", "lock.acquire b",                    "lock.acquired b by bob token=2"),
         (0, "ada", "lock.acquire b wait_ms=9",

@@ -33,7 +33,7 @@ scenarios! {
              next=m-0000000001.00011"),
     ]
 
-    whoever_waits_is_told_by_the_commit_that_brings_mail => [
+    waiting_calls_are_answered_by_the_commit_that_delivers_mail => [
         (0, "bob", "inbox.receive wait_ms=100",
             "message.queued bob call=1 until 100; call 1 waits"),
         (5, "ada", "message.send bob 1",
@@ -50,7 +50,7 @@ scenarios! {
             "refused transaction.command_refused 0 transaction.cannot_wait"),
     ]
 
-    what_is_not_acknowledged_comes_again_in_order_and_dies => [
+    unacknowledged_messages_are_redelivered_in_order_and_become_dead => [
         (0, "ada", "message.send bob 1",        "message.sent m-0000000001 to bob 1"),
         (0, "ada", "message.send bob 2",        "message.sent m-0000000002 to bob 2"),
         (0, "bob", "inbox.receive limit=1 redeliver_ms=100",
@@ -92,7 +92,7 @@ scenarios! {
             "message.delivered m-0000000001 to bob until 61000"),
     ]
 
-    what_comes_again_goes_to_whoever_waits => [
+    a_redelivered_message_goes_to_a_waiting_call => [
         (0, "ada", "message.send bob 1",        "message.sent m-0000000001 to bob 1"),
         (0, "bob", "inbox.receive redeliver_ms=100",
             "message.delivered m-0000000001 to bob until 100"),
@@ -109,7 +109,7 @@ scenarios! {
         (260_000, "bob", "inbox.ack m-0000000001", "message.acked m-0000000001 to bob"),
     ]
 
-    what_has_a_time_to_live_goes => [
+    a_message_with_a_ttl_expires => [
         (0, "ada", "message.send bob 1 ttl_ms=50", "message.sent m-0000000001 to bob 1"),
         (0, "ada", "message.send bob 2 ttl_ms=80", "message.sent m-0000000002 to bob 2"),
         (49, "bob", "inbox.receive limit=1",
@@ -157,7 +157,7 @@ scenarios! {
         (6, "bob", "message.reply m-0000000004 body=8", "refused message.wrong_status"),
     ]
 
-    nobody_handles_it_is_told_at_once => [
+    a_request_without_a_handler_is_refused_immediately => [
         (0, "ada", "message.request bob 7",             "refused message.no_handler"),
         (0, "ada", "message.request {\"handler\":\"sum\"} 7", "refused message.no_handler"),
         (0, "ada", "message.request {\"capability\":\"sum\"} 7", "refused message.no_handler"),
@@ -268,7 +268,7 @@ scenarios! {
         (8, "ada", "#k message.request bob 8",  "refused message.no_handler"),
     ]
 
-    a_request_nobody_answers_is_over_whoever_asks_again => [
+    a_request_without_an_answer_times_out_however_often_it_is_repeated => [
         (0, "bob", "inbox.receive wait_ms=9",   "message.queued bob call=1 until 9; call 1 waits"),
         (0, "ada", "#k message.request bob 7 timeout_ms=5",
             "message.sent m-0000000002 to bob 7 for agent `bob` until 5 call=2; \

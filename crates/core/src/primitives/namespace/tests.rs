@@ -96,7 +96,7 @@ scenarios! {
         (0, "ada", "namespace.list limit=10001",   "refused namespace.limit_out_of_range"),
     ]
 
-    what_a_policy_wants_may_be_there_already => [
+    a_policy_accepts_an_existing_namespace => [
         (0, "ada", "namespace.create agent:ada",   "namespace.created agent:ada"),
         (0, "ada", "state.set agent:ada/a 1",      "state.set agent:ada/a v1 = 1"),
         (0, "ada", "agent.register ada",           "agent.joined ada token=3 ttl=60000"),

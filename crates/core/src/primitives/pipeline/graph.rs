@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_named() {
+    fn an_invalid_graph_is_refused_with_the_stage() {
         for (text, stage, reason) in [
             ("[]", None, "there is none"),
             (r#"[{"name":"a"},{"name":"a"}]"#, Some("a"), "two stages have this name"),

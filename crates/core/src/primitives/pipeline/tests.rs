@@ -201,7 +201,7 @@ scenarios! {
             r#"r8: z running input={"l":[2],"r":"R"} attempts=1 retries=0"#),
     ]
 
-    what_is_left_out_lets_nothing_overtake => [
+    a_skipped_stage_lets_no_other_overtake => [
         (0, "ann", r#"pipeline.create p input="in" stages=[{"name":"a"},{"name":"b"},{"name":"c"},
                       {"name":"d"}]"#,
             "pipeline.created p [a, b, c, d]; pipeline.stage_ready p/a"),
@@ -313,7 +313,7 @@ scenarios! {
              (stage `sum` of pipeline `p` is skipped)"),
     ]
 
-    nothing_to_do_is_done_at_once => [
+    an_empty_job_ends_immediately => [
         (0, "ann", r#"pipeline.create p automatic input=[] stages=[
                       {"name":"a","each":true},{"name":"b","each":true},{"name":"c"}]"#,
             "pipeline.created p [a, b, c] automatic; \
@@ -352,7 +352,7 @@ scenarios! {
             "task.completed p-0000000001; pipeline.stage_completed p/a; pipeline.completed p"),
     ]
 
-    what_cannot_be_passed_on_fails_what_it_is_for => [
+    an_output_that_cannot_be_passed_on_fails_the_next_stage => [
         (0, "ann", r#"pipeline.create p automatic input={"no":"list"} stages=[
                       {"name":"a","each":true}]"#,
             "pipeline.created p [a] automatic; \
@@ -380,7 +380,7 @@ scenarios! {
             "pipeline.stage_started r/c by ann on 1"),
     ]
 
-    what_is_refused_together_leaves_no_trace => [
+    a_rejected_transaction_leaves_no_trace => [
         (0, "ann", r#"pipeline.create p automatic input=[1,2] stages=[{"name":"a","each":true,
                       "max_retries":0},{"name":"b"}]"#,
             "pipeline.created p [a, b] automatic; \
@@ -399,7 +399,7 @@ scenarios! {
              pipeline.stage_ready p/b [p-0000000002]; task.created p-0000000002 b ready"),
     ]
 
-    an_id_that_somebody_took_is_not_given_again => [
+    an_id_that_was_used_is_not_generated_again => [
         (0, "ann", r#"all: task.create w id="p-0000000001" & task.create w id="p-0000000001.2" &
                       pipeline.create p automatic input=[1,2] stages=[{"name":"a","each":true}]"#,
             "task.created p-0000000001 w ready; task.created p-0000000001.2 w ready; \
@@ -451,7 +451,7 @@ fn every_code_and_every_event_is_reached() {
 
 /// An agent leaves with the tasks of so many pipelines that the steps follow in later commits.
 #[test]
-fn many_that_fail_at_once_follow_by_themselves() {
+fn many_concurrent_failures_follow_in_later_commits() {
     let mut world = World::new(Space::default());
     world.run(0, "ada", "agent.register ada");
     for number in 0..30 {
@@ -472,7 +472,7 @@ fn many_that_fail_at_once_follow_by_themselves() {
 
 /// Large outputs are passed on in a separate commit.
 #[test]
-fn what_is_large_follows_by_itself() {
+fn large_outputs_follow_in_a_later_commit() {
     let mut world = check(&[(
         0,
         "ann",
@@ -592,7 +592,7 @@ fn stages_wait_until_there_is_room_for_their_tasks() {
 
 /// An output with the maximum depth cannot be nested in an input.
 #[test]
-fn what_is_too_deep_fails_the_stage_it_is_for() {
+fn an_output_that_is_too_deep_fails_the_next_stage() {
     let mut world = World::new(Space::default());
     world.run(0, "ann", r#"pipeline.create p automatic stages=[{"name":"a"},{"name":"b"}]"#);
     world.run(0, "ada", "task.claim");

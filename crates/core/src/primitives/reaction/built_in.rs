@@ -73,7 +73,7 @@ mod tests {
     use crate::reaction::check_commands;
 
     #[test]
-    fn they_are_checked_like_any_other_and_stand_by_name() {
+    fn they_are_checked_like_any_other_and_sorted_by_name() {
         let all = built_in();
         assert!(all.is_sorted_by_key(|record| record.name.clone()));
         for part in all.iter().flat_map(|record| record.parts.iter()) {

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_filled_says_why() {
+    fn a_placeholder_without_a_value_gives_the_reason() {
         let event = json!({"a": {"b": [1]}});
         for missing in ["c", "a.c", "a.b.1", "a.b.x", "a.b.0.c"] {
             let mut text = json!(format!("{{{{{missing}}}}}"));

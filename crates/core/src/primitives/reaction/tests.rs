@@ -40,7 +40,7 @@ scenarios! {
         (3, "bob", "reaction.remove note", "reaction.removed note"),
     ]
 
-    what_can_never_run_is_refused_at_once => [
+    a_reaction_that_can_never_run_is_refused_when_it_is_added => [
         (0, "ada", r#"reaction.add a on={} do=[{"command":"event.emit","type":"x"}]"#,
             "refused reaction.pointless"),
         (0, "ada", r#"reaction.add a on={"type":"x"}"#, "refused reaction.pointless"),
@@ -119,7 +119,7 @@ scenarios! {
             "750 ping; 751 pong; 1000 reaction.ran; 3 reaction.stopped"),
     ]
 
-    what_comes_with_every_workspace => [
+    built_in_reactions => [
         (0, "ada", "reaction.enable record-completed-tasks",
             "reaction.enabled record-completed-tasks"),
         (0, "ada", "reaction.enable record-active-agents", "reaction.enabled record-active-agents"),
@@ -256,7 +256,7 @@ fn a_reaction_is_of_bounded_size() {
 }
 
 #[test]
-fn calls_that_nobody_makes_are_bounded() {
+fn queued_webhook_calls_are_bounded() {
     let mut world = check(&[(
         0,
         "ada",
@@ -339,7 +339,7 @@ fn sixteen() -> String {
 }
 
 #[test]
-fn a_commit_that_is_suspended_becomes_what_it_would_have_become_at_once() {
+fn a_suspended_commit_has_the_same_result_as_an_immediate_one() {
     let ada = AgentId::parse("ada").unwrap();
     let chain = r#"[{"command":"event.emit","type":"go"},{"command":"lock.acquire","name":"l"}]"#;
     for (on, commands) in [

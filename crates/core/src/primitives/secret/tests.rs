@@ -36,7 +36,7 @@ scenarios! {
         (0, "ada", "secret.list limit=0",           "refused secret.out_of_range"),
     ]
 
-    what_is_refused_leaves_nothing => [
+    a_refused_command_leaves_nothing => [
         (0, "ada", "secret.put secret:^1 bytes=65537",          "refused secret.too_large"),
         (0, "ada", "secret.put secret:^1 bytes=1 ttl_ms=0",     "refused secret.out_of_range"),
         (0, "ada", "secret.put secret:^1 bytes=65536",          "secret.put secret:^1 bytes=65536"),

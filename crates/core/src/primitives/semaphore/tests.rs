@@ -10,7 +10,7 @@ use crate::testing::{World, check_codes, check_coverage, scenarios};
 use crate::time::Timestamp;
 
 scenarios! {
-    so_many_hold_at_a_time_and_the_rest_stands_in_line => [
+    the_number_of_holders_is_limited_and_the_rest_is_queued => [
         (0, "ada", "semaphore.acquire gpu",               "refused semaphore.not_found"),
         (0, "ada", "semaphore.get gpu",                   "refused semaphore.not_found"),
         (0, "ada", "semaphore.acquire gpu permits=2",
@@ -50,7 +50,7 @@ scenarios! {
         (0, "bob", "semaphore.acquire gpu",               "semaphore.acquired gpu by bob token=4"),
     ]
 
-    all_that_comes_free_at_once_is_handed_over_at_once => [
+    permits_that_become_free_together_are_granted_together => [
         (0, "ada", "semaphore.acquire gpu permits=3 ttl_ms=100",
             "semaphore.created gpu permits=3; semaphore.acquired gpu by ada token=1"),
         (0, "ada", "many 2 semaphore.acquire gpu ttl_ms=100",
@@ -136,7 +136,7 @@ scenarios! {
              semaphore.gave_up gpu by ada call=2 Gone; call 2: null"),
     ]
 
-    a_larger_semaphore_grants_at_once => [
+    a_larger_semaphore_grants_in_the_same_commit => [
         (0, "ada", "semaphore.resize gpu permits=2",      "refused semaphore.not_found"),
         (0, "ada", "semaphore.acquire gpu permits=1",
             "semaphore.created gpu permits=1; semaphore.acquired gpu by ada token=1"),
@@ -199,7 +199,7 @@ scenarios! {
              call 2: refused semaphore.too_heavy; call 3: gpu by fay token=4 until 300001"),
     ]
 
-    a_permit_ends_by_itself_unless_it_is_renewed => [
+    a_permit_expires_unless_it_is_renewed => [
         (0,    "ada", "semaphore.acquire gpu permits=2 ttl_ms=1000",
             "semaphore.created gpu permits=2; semaphore.acquired gpu by ada token=1"),
         (0,    "ada", "semaphore.acquire gpu ttl_ms=1000", "semaphore.acquired gpu by ada token=2"),
@@ -216,7 +216,7 @@ scenarios! {
         (2600, "ada", "time",                             "semaphore.expired gpu token=1"),
     ]
 
-    whoever_stops_waiting_is_never_granted => [
+    a_call_that_stopped_waiting_is_never_granted => [
         (0,   "ada", "semaphore.acquire gpu permits=1 ttl_ms=1000",
             "semaphore.created gpu permits=1; semaphore.acquired gpu by ada token=1"),
         (0,   "bob", "semaphore.acquire gpu wait_ms=100",
@@ -252,7 +252,7 @@ scenarios! {
              call 4: refused semaphore.session_ended; call 5: gpu by bob token=6 until 300001"),
     ]
 
-    nobody_loses_a_permit_while_there_was_no_server => [
+    no_permit_is_lost_while_there_was_no_server => [
         (0,    "ada", "semaphore.acquire gpu permits=1 ttl_ms=1000",
             "semaphore.created gpu permits=1; semaphore.acquired gpu by ada token=1"),
         (5000, "ada", "wake",                             "awake"),
@@ -282,7 +282,7 @@ scenarios! {
         (7, "bob", "#b semaphore.acquire gpu wait_ms=100", "r3: gpu by bob token=3 until 300006"),
     ]
 
-    what_is_refused_together_leaves_no_semaphore => [
+    a_rejected_transaction_leaves_no_semaphore => [
         (0, "ada", "all: semaphore.acquire gpu permits=1 & semaphore.acquire gpu wait_ms=5",
             "refused transaction.command_refused 1 transaction.cannot_wait"),
         (0, "ada", "semaphore.get gpu",                   "refused semaphore.not_found"),
@@ -359,7 +359,7 @@ fn the_one_that_is_idle_longest_makes_room() {
 }
 
 #[test]
-fn what_is_in_use_does_not_make_room() {
+fn a_semaphore_in_use_is_not_evicted() {
     let mut world = full(false);
     world.check(&[
         (20_000, "ada", "semaphore.acquire new permits=7", "refused semaphore.too_many"),

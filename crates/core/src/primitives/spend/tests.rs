@@ -77,7 +77,7 @@ scenarios! {
         (0, "ada", "spend.record calls=1 strict=true",   "refused spend.exhausted"),
     ]
 
-    what_makes_no_sense_is_refused => [
+    invalid_fields_of_a_handoff_are_refused => [
         (0, "ada", "spend.record calls=0", "refused spend.bad_field"),
         (0, "ada", "spend.record tokens=1000000000001", "refused spend.out_of_range"),
         (0, "ada", "spend.record task=\"none\"", "refused spend.unknown_task"),

@@ -105,7 +105,7 @@ scenarios! {
         (0, "ada", "state.patch shared/l max=4",            "refused state.patch_failed"),
     ]
 
-    a_merge_rule_decides_what_a_write_does => [
+    a_merge_rule_decides_the_effect_of_a_write => [
         (0, "ada", r#"namespace.create lww rules={"merge":"last_write_wins"}"#,
             "namespace.created lww"),
         (0, "ada", "state.set lww/a 1",                "state.set lww/a v1 = 1"),
@@ -134,7 +134,7 @@ scenarios! {
         (0, "ada", "state.set top/a 9 expected_value=2",   "state.set top/a v3 = 9"),
     ]
 
-    what_is_append_only_only_grows => [
+    append_only_entries_only_grow => [
         (0, "ada", r#"namespace.create log rules={"append_only":true,"ttl_ms":100}"#,
             "namespace.created log"),
         (0, "ada", "state.set log/a [1]",              "state.set log/a v1 = [1] until 100"),
@@ -262,7 +262,7 @@ scenarios! {
         (110, "ada", "time",                            "state.expired shared/a v2"),
     ]
 
-    what_is_ephemeral_goes_with_the_session_in_one_batch => [
+    ephemeral_entries_are_removed_in_the_batch_that_ends_the_session => [
         (0, "ada", "state.set shared/here 1 ephemeral", "refused state.no_session"),
         (0, "ada", "agent.register ada ttl_ms=1000",
             "agent.joined ada token=1 ttl=1000; namespace.created agent:ada"),
@@ -353,7 +353,7 @@ scenarios! {
         (1, "bob", r#"state.transfer b a pattern="z**""#, "r7: moved []"),
     ]
 
-    a_page_holds_what_was_asked_for => [
+    a_page_has_the_requested_entries => [
         (0, "ada", "many 5 state.set shared/a:{} 1",    "state.set shared/a:0 v1 = 1; \
             state.set shared/a:1 v1 = 1; state.set shared/a:2 v1 = 1; state.set shared/a:3 v1 = 1; \
             state.set shared/a:4 v1 = 1"),
@@ -528,7 +528,7 @@ fn a_reader_holds_no_reference_into_the_store() {
 
 /// However many values a transaction writes, its checks end as soon as those of a few would.
 #[test]
-fn all_values_of_a_transaction_share_what_their_schema_may_cost() {
+fn all_values_of_a_transaction_share_one_bound_for_schemas() {
     let mut world = check(&[]);
     let parts = vec![r#"{"items":{"minimum":0}}"#; 40].join(",");
     let rules = format!(r#"namespace.create form rules={{"schema":{{"allOf":[{parts}]}}}}"#);

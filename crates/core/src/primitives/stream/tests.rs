@@ -19,7 +19,7 @@ scenarios! {
         (2, "bob", "stream.list limit=1",       "[s open 0..4 bytes=4 readers=0]"),
     ]
 
-    those_at_the_end_are_told_by_the_commit_that_brings_more => [
+    readers_at_the_end_are_answered_by_the_commit_that_adds_frames => [
         (0, "ada", "stream.create s",           "stream.created s frames=100000 bytes=8388608"),
         (0, "bob", "stream.receive s wait_ms=9 limit=1",
             "stream.queued s by bob call=2 from 0 until 9; call 2 waits"),
@@ -41,7 +41,7 @@ scenarios! {
             "stream.gave_up s by bob call=7 Gone; call 7: [] next=2 open"),
     ]
 
-    what_is_closed_has_an_end => [
+    a_closed_stream_has_an_end => [
         (0, "ada", "stream.create s",           "stream.created s frames=100000 bytes=8388608"),
         (0, "ada", "stream.send s 1",           "stream.sent s 0 [1]"),
         (0, "bob", "stream.receive s from=1 wait_ms=9",
@@ -59,7 +59,7 @@ scenarios! {
         (3, "bob", "stream.close s",            "refused stream.not_found"),
     ]
 
-    whoever_has_not_read_all_is_not_at_the_end => [
+    a_reader_with_unread_frames_is_not_at_the_end => [
         (0, "ada", "stream.create s",           "stream.created s frames=100000 bytes=8388608"),
         (0, "ada", "stream.send s 1 frames=[2]", "stream.sent s 0 [1, 2]"),
         (0, "ada", "stream.close s",            "stream.closed s"),
@@ -67,7 +67,7 @@ scenarios! {
         (0, "bob", "stream.receive s from=1 limit=1", "r3: [1:2] next=2 closed"),
     ]
 
-    those_who_wait_are_told_when_it_is_deleted => [
+    waiting_readers_are_answered_when_it_is_deleted => [
         (0, "ada", "stream.create s",           "stream.created s frames=100000 bytes=8388608"),
         (0, "bob", "stream.receive s wait_ms=9",
             "stream.queued s by bob call=2 from 0 until 9; call 2 waits"),
@@ -76,7 +76,7 @@ scenarios! {
              call 2: [] next=0 open"),
     ]
 
-    the_oldest_go_and_whoever_wants_them_is_told => [
+    the_oldest_are_dropped_and_reading_them_is_refused => [
         (0, "ada", "stream.create s frames_max=2 bytes_max=5",
             "stream.created s frames=2 bytes=5"),
         (0, "ada", "stream.send s 1 frames=[2,3]", "stream.sent s 0 [1, 2, 3]"),
@@ -97,7 +97,7 @@ scenarios! {
         (0, "bob", "stream.receive s",          "r5: [5:2, 6:3] next=7 open"),
     ]
 
-    what_is_not_kept_is_only_told => [
+    frames_that_are_not_kept_are_only_delivered_live => [
         (0, "ada", "stream.create s kept=false",
             "stream.created s frames=100000 bytes=8388608 live"),
         (0, "ada", "stream.send s 1",           "told stream.sent s [1] live"),

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fails_together_is_not_repeated_together() {
+    fn attempts_that_fail_together_are_not_repeated_together() {
         let backoff = Backoff::default();
         let pauses: Vec<u64> =
             (0..1_000).map(|number| delay_ms(&backoff, &task(number), 1)).collect();

@@ -258,7 +258,7 @@ mod tests {
     use crate::json::Json;
 
     #[test]
-    fn errors_are_counted_by_what_they_call_themselves() {
+    fn errors_are_counted_by_their_codes() {
         for (error, reason) in [
             (r#""timeout""#, "timeout"),
             (r#"{"code":"E1","reason":"no"}"#, "E1"),

@@ -44,7 +44,7 @@ scenarios! {
         (9, "ada", "task.history a",                 "about the past"),
     ]
 
-    a_failed_task_is_retried_with_what_was_cancelled_because_of_it => [
+    a_failed_task_is_retried_with_the_tasks_that_its_failure_cancelled => [
         (0, "ann", r#"task.create w id="a" max_retries=0"#,   "task.created a w ready"),
         (0, "ann", r#"task.create w id="b" max_retries=0"#,   "task.created b w ready"),
         (0, "ann", r#"task.create w id="c" depends_on=["a"] deadline_ms=50"#, "task.created c w"),
@@ -131,7 +131,7 @@ scenarios! {
         (180_000, "ada", "task.claim",                                "r12: null"),
     ]
 
-    only_whoever_may_and_can_claims => [
+    only_permitted_and_capable_agents_claim => [
         (0, "ann", r#"task.create w id="bobs" assigned_agent="bob""#,
             "task.created bobs w ready; warning task.no_capable_agent"),
         (0, "ann", r#"task.create w id="hard" capabilities=["rust","sql"]"#,
@@ -184,7 +184,7 @@ scenarios! {
              which has no session; no eligible agent is waiting to claim type `w`"),
     ]
 
-    whoever_waits_is_served_in_order_of_arrival => [
+    waiting_calls_are_served_in_order_of_arrival => [
         (0, "ada", r#"task.claim types=["w"] wait_ms=1000"#,
             "task.queued ada call=1 until 1000; call 1 waits"),
         (0, "bob", "task.claim wait_ms=1000 lease_ms=500",
@@ -242,7 +242,7 @@ scenarios! {
         (125, "ann", "task.create w",                "task.created t-0000000004 w ready"),
     ]
 
-    a_lease_ends_by_itself_unless_it_is_renewed => [
+    a_lease_expires_unless_it_is_renewed => [
         (0,    "ann", r#"task.create w id="a" max_retries=1"#,  "task.created a w ready"),
         (0,    "ada", "task.claim lease_ms=1000",    "task.claimed a by ada token=2"),
         (100,  "bob", "task.claim wait_ms=60000",
@@ -268,7 +268,7 @@ scenarios! {
             "`a` has failed: 2 attempts failed; last error: `lease_expired`"),
     ]
 
-    nobody_loses_a_lease_while_there_was_no_server => [
+    no_lease_is_lost_while_there_was_no_server => [
         (0,    "ann", r#"task.create w id="a""#,     "task.created a w ready"),
         (0,    "ada", "task.claim lease_ms=1000",    "task.claimed a by ada token=2"),
         (5000, "ada", "wake",                        "awake"),
@@ -457,7 +457,7 @@ scenarios! {
             "task.reviewed d Complete; task.completed d"),
     ]
 
-    what_has_just_become_ready_may_be_claimed_next => [
+    a_task_that_has_just_become_ready_can_be_claimed_next => [
         (0,  "ann", r#"task.create w id="a""#,       "task.created a w ready"),
         (0,  "ann", r#"task.create w id="b" depends_on=["a"] priority=1"#, "task.created b w"),
         (0,  "ann", r#"task.create w id="c""#,       "task.created c w ready"),
@@ -466,7 +466,7 @@ scenarios! {
             "task.completed a; task.ready b; task.claimed b by ada token=5"),
     ]
 
-    what_can_never_be_done_is_cancelled => [
+    a_task_that_can_never_run_is_cancelled => [
         (0,  "ann", r#"task.create w id="a""#,       "task.created a w ready"),
         (0,  "ann", r#"task.create w id="b" depends_on=["a"]"#, "task.created b w"),
         (0,  "ann", r#"task.create w id="b1" parent="b""#, "task.created b1 w ready"),
@@ -511,7 +511,7 @@ scenarios! {
         (0,  "ann", "task.cancel nope",              "refused task.not_found"),
     ]
 
-    what_is_late_has_failed => [
+    a_task_past_its_deadline_fails => [
         (0,   "ann", r#"task.create w id="a" deadline_ms=100"#, "task.created a w ready"),
         (0,   "ann", r#"task.create w id="b" depends_on=["a"] deadline_ms=200"#,
             "task.created b w"),
@@ -587,7 +587,7 @@ scenarios! {
             "r5: t-0000000001.2 in_progress by cho token=5 until 300000 attempts=2 retries=0"),
     ]
 
-    what_is_said_must_make_sense => [
+    invalid_fields_of_a_task_are_refused => [
         (0, "ann", "task.create w priority=101",             "refused task.bad_field"),
         (0, "ann", "task.create w priority=-101",            "refused task.bad_field"),
         (0, "ann", "task.create w max_retries=1001",         "refused task.out_of_range"),
@@ -723,7 +723,7 @@ fn large_tasks_become_ready_a_few_at_a_time() {
 }
 
 #[test]
-fn what_finished_first_is_forgotten_first_unless_it_is_needed() {
+fn tasks_that_finished_first_are_forgotten_first_unless_they_are_needed() {
     let mut world = check(&[
         (0, "ann", r#"task.create w id="parent""#, "task.created parent w ready"),
         (0, "ann", r#"task.create w id="kid" parent="parent""#, "task.created kid w ready"),
@@ -780,7 +780,7 @@ fn finished_tasks_take_so_many_bytes_and_the_first_is_forgotten_first() {
 
 /// A log from before finished tasks had a limit in bytes.
 #[test]
-fn what_happens_to_a_forgotten_task_is_read_and_has_no_effect() {
+fn events_of_a_forgotten_task_are_read_and_have_no_effect() {
     let mut world = check(&[]);
     let lines = [
         r#"task.create w id="a" max_retries=0"#,

@@ -6,7 +6,7 @@ use crate::testing::{World, check_codes, scenarios};
 use crate::wire::OPERATIONS;
 
 scenarios! {
-    what_is_said_is_a_fact_like_any_other => [
+    an_emitted_event_is_recorded_like_any_other => [
         (0, "ada", r#"event.emit deploy.finished payload={"version":7}"#,
             r#"deploy.finished {"version":7}"#),
         (1, "bob", "event.emit ping", "ping"),
@@ -19,7 +19,7 @@ scenarios! {
         (5, "ada", r#"event.history type="deploy.*""#, "about the past"),
     ]
 
-    nobody_pretends_that_something_happened_to_a_task => [
+    no_agent_emits_the_events_of_a_task => [
         (0, "ada", "event.emit task.completed", "refused event.reserved_type"),
         (0, "ada", "event.emit task", "refused event.reserved_type"),
         (0, "ada", "event.emit reaction.ran.twice", "refused event.reserved_type"),

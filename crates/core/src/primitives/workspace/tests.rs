@@ -4,7 +4,7 @@ use super::Rejection;
 use crate::testing::{World, check_codes, check_coverage, scenarios};
 
 scenarios! {
-    what_is_not_given_stays_as_it_is => [
+    settings_that_are_not_given_stay_unchanged => [
         (0, "ada", "workspace.get",
             "count=10000000 age=2592000000 entries=0 namespaces=1 agents=0"),
         (0, "ada", "workspace.configure history_count=5",

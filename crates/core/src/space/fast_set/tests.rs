@@ -113,7 +113,7 @@ proptest! {
 }
 
 #[test]
-fn most_sets_are_plain_and_what_has_a_say_ends_that() {
+fn most_sets_take_the_fast_path_and_rules_or_reactions_disable_it() {
     let (ada, now) = (agent("ada"), Timestamp(1));
     let plainly = |space: &mut Space, text: &str| set(space, read(text), &ada, now).1;
     let mut space = Space::default();

@@ -61,7 +61,7 @@ fn whatever_was_held_or_awaited_is_free() {
 }
 
 #[test]
-fn what_was_bound_to_a_session_goes_and_the_rest_stays() {
+fn session_bound_entries_are_removed_and_the_rest_stays() {
     let space = founded();
     let keys: Vec<_> = space.state.everything(None, None).map(|it| it.key().to_owned()).collect();
     assert_eq!(keys, ["ours"]);

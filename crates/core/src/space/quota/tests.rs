@@ -42,7 +42,7 @@ fn there_are_as_many_entries_as_may_be() {
 }
 
 #[test]
-fn whoever_has_too_much_may_put_that_right() {
+fn a_workspace_over_its_quota_can_free_space() {
     let mut world = World::new(Space::default());
     world.run(0, "ada", "many 3 state.set shared/{} 1");
     let mut space = world.replayed();
@@ -74,7 +74,7 @@ fn bytes_are_those_of_all_that_is_kept() {
 }
 
 #[test]
-fn time_goes_on_and_a_reaction_fails_alone() {
+fn time_continues_and_a_reaction_fails_alone() {
     let mut world = World::new(bounded(Some(2), None));
     let reaction = r#"reaction.add copy on={"type":"state.set","subject":"state/shared/**"}
         do=[{"command":"state.set","namespace":"notes","key":"copy","value":1}]"#;

@@ -43,7 +43,7 @@ fn space(texts: &[String]) -> Space {
 }
 
 #[test]
-fn a_value_is_work_if_somebody_checks_it() {
+fn a_value_is_work_if_it_is_checked() {
     let rules = r#"{"command":"namespace.create","name":"checked",
         "rules":{"schema":{"type":"string"}}}"#;
     let space = space(&[rules.to_owned(), set("shared", "large", 64_000)]);

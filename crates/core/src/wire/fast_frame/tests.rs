@@ -61,7 +61,7 @@ fn is_brief(text: &str) -> bool {
 }
 
 #[test]
-fn what_nearly_everybody_sends_is_brief() {
+fn common_requests_take_the_fast_path() {
     for text in [
         SET,
         r#" { "value" : null , "key":"a/b ö", "namespace":"agent:ada", "command":"state.set",
@@ -80,7 +80,7 @@ fn what_nearly_everybody_sends_is_brief() {
 }
 
 #[test]
-fn what_is_unusual_is_read_at_length() {
+fn unusual_frames_take_the_general_path() {
     let members = r#""id":1,"workspace":"w","command":"state.get","namespace":"shared","key":"k""#;
     for text in [
         format!("{{{members}}}x"),

@@ -25,7 +25,7 @@ fn example_with(operation: &Operation, change: fn(&mut Value)) -> (Value, Call) 
 }
 
 #[test]
-fn every_operation_is_found_by_its_name_and_has_a_route_of_its_own() {
+fn every_operation_is_found_by_name_and_has_its_own_route() {
     let mut routes = BTreeSet::new();
     for row in OPERATIONS {
         assert!(std::ptr::eq(operation(row.name).unwrap(), row), "`{}`", row.name);
@@ -70,7 +70,7 @@ fn every_example_is_read_as_what_its_row_names_and_says() {
 }
 
 #[test]
-fn what_does_not_come_over_the_wire_alone_has_no_row() {
+fn commands_that_are_not_on_the_wire_have_no_row() {
     let secret = SecretId::at(&BlobPlace::of_number(1));
     let elsewhere = [
         Command::from(secret::Command::Reveal { secret }),
@@ -83,7 +83,7 @@ fn what_does_not_come_over_the_wire_alone_has_no_row() {
 }
 
 #[test]
-fn what_gives_back_is_a_change_that_takes_these_fields() {
+fn the_operation_that_releases_a_grant_takes_its_fields() {
     let granting = OPERATIONS.into_iter().filter_map(|row| Some((row, row.gives_back?)));
     for (row, GivesBack { operation: name, fields }) in granting {
         assert!(row.waits.is_some(), "`{}`: who does not wait is there for the answer", row.name);

@@ -194,7 +194,7 @@ fn conditions_need_only_one_that_decides() {
 }
 
 #[test]
-fn what_cannot_be_read_is_refused_where_it_goes_wrong() {
+fn invalid_expressions_are_refused_with_the_position() {
     fails(&[
         ("", "at byte 0: a value was expected, not the end"),
         ("  ", "at byte 2: a value was expected, not the end"),

@@ -94,7 +94,7 @@ fn errors_say_where() {
 }
 
 #[test]
-fn errors_repeat_only_the_beginning_of_what_was_sent() {
+fn errors_repeat_only_the_beginning_of_the_input() {
     let long = sound(&format!("\"{}\"", "é".repeat(10_000)));
     let Err(JsonError::Mismatched { reason, .. }) = long.to::<u8>() else {
         panic!("a string is not a number");
@@ -128,7 +128,7 @@ fn breadth_and_brackets_in_strings_are_not_depth() {
 }
 
 #[test]
-fn what_could_not_be_decoded_is_refused() {
+fn json_that_cannot_be_decoded_is_refused() {
     let digits = |count: usize| "9".repeat(count);
     for text in [
         "1e999".to_owned(),

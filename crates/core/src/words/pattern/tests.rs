@@ -75,7 +75,7 @@ fn exactness_and_the_literal_prefix_are_known() {
 }
 
 #[test]
-fn a_pattern_reaches_what_may_still_match() {
+fn a_pattern_includes_prefixes_that_may_still_match() {
     for (text, prefix, expected) in [
         ("state/shared/**", "state/shared/", true),
         ("state/shared/**", "state/", true),

@@ -65,7 +65,7 @@ fn the_first_violation_is_named() {
 }
 
 #[test]
-fn a_reason_is_bounded_and_still_says_what_is_wrong() {
+fn a_long_reason_is_shortened_and_still_names_the_error() {
     let value = json!({"name": "é".repeat(10_000), "age": "x".repeat(10_000)});
     let refused = schema(&person()).check(&json(&value)).unwrap_err();
     assert_eq!(refused.path, "/age");
@@ -78,7 +78,7 @@ fn a_reason_is_bounded_and_still_says_what_is_wrong() {
 }
 
 #[test]
-fn what_is_no_schema_is_refused() {
+fn an_invalid_schema_is_refused() {
     for (source, expected) in [
         (json!(1), r#"invalid schema at ``: 1 is not of types "boolean", "object""#),
         (

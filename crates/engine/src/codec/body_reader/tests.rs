@@ -61,7 +61,7 @@ fn the_subject_of_every_event_is_that_of_the_decoded_one() {
 }
 
 #[test]
-fn what_is_cut_off_is_not_read() {
+fn truncated_bodies_are_not_read() {
     for (name, bytes) in golden() {
         for end in 0..bytes.len() {
             assert_eq!(skip(&bytes[..end]), None, "`{name}` until {end}");

@@ -90,7 +90,7 @@ fn the_same_keys_are_read_as_single_events() {
 }
 
 #[test]
-fn what_is_not_a_move_is_not_taken_for_one() {
+fn other_pairs_of_events_are_not_combined_into_a_move() {
     let [arrived, left] = moved("a", 1, "eve");
     let [_, left_later] = moved("a", 2, "eve");
     let [_, another] = moved("b", 1, "eve");

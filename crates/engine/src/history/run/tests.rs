@@ -167,7 +167,7 @@ fn an_empty_run_is_refused() {
 }
 
 #[test]
-fn an_empty_run_that_somebody_wrote_is_damage() {
+fn a_run_without_batches_is_damage() {
     let mut bytes = small(3).written();
     let at = bytes.len() - FOOTER_BYTES;
     let offset = at as u64;

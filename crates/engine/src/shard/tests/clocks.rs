@@ -57,7 +57,7 @@ fn lock_of(shard: &Shard<MemoryLog>) -> String {
 }
 
 #[test]
-fn time_goes_on_where_the_clock_is_behind_the_data() {
+fn time_continues_from_the_data_if_the_clock_is_behind() {
     for behind_ms in [1, 8_000, HOUR_MS, 20 * HOUR_MS] {
         let log = MemoryLog::default();
         held(&log);
@@ -131,7 +131,7 @@ fn other_workspaces_have_the_time_of_the_clock() {
 }
 
 #[test]
-fn nobody_loses_anything_for_a_pause_in_which_nobody_was_heard() {
+fn no_hold_is_lost_for_a_pause_of_the_process() {
     let log = MemoryLog::default();
     held(&log);
     let clock = ManualClock::at(BEFORE);

@@ -105,7 +105,7 @@ fn while_a_long_commit_is_finished_other_workspaces_are_served() {
 }
 
 #[test]
-fn nobody_sees_a_workspace_between_two_revisions() {
+fn no_caller_sees_a_workspace_between_two_revisions() {
     let shard = reacting();
     let clock = shard.clock.now();
     let _long = queued(say(&shard, &name(), set("in")));
@@ -171,7 +171,7 @@ fn a_long_commit_that_is_abandoned_had_no_effect() {
 }
 
 #[test]
-fn a_caller_that_goes_while_its_wait_begins_leaves_no_wait() {
+fn a_caller_that_leaves_while_its_wait_begins_leaves_no_wait() {
     let shard = reacting();
     let acquire = r#"{"command":"lock.acquire","name":"l","wait_ms":60000}"#;
     let bob = AgentId::parse("bob").unwrap();
@@ -202,7 +202,7 @@ fn a_call_that_waits_after_long_reactions_is_answered_when_its_time_has_come() {
 }
 
 #[test]
-fn what_is_due_meanwhile_is_done_afterwards() {
+fn deadlines_during_long_work_are_met_afterwards() {
     let clock = ManualClock::at(Timestamp(1_000_000));
     let shard = reacting_at(&clock);
     let _held =

@@ -229,7 +229,7 @@ fn a_newer_format_is_refused() {
 }
 
 #[test]
-fn a_report_counts_what_is_there_and_what_would_be_lost() {
+fn a_report_counts_the_records_and_those_that_would_be_lost() {
     let (disk, path, offsets) = small_log(5);
     let report = verify_on(&disk, "/baton".as_ref()).expect("a log is there");
     assert_eq!((report.segments, report.records, report.torn_bytes), (1, 5, 0));

@@ -109,7 +109,7 @@ fn a_full_disk_refuses_appends_until_there_is_space() {
 }
 
 #[test]
-fn a_full_disk_goes_on_with_what_truncation_frees() {
+fn a_full_disk_continues_with_the_space_that_truncation_frees() {
     let disk = FaultyDisk::new(1);
     disk.set_capacity(Some(2 * SEGMENT_BYTES + 5000));
     let log = open(&disk);
@@ -190,7 +190,7 @@ fn a_log_is_open_once() {
 }
 
 #[test]
-fn the_way_of_writing_is_probed_and_told() {
+fn the_write_method_is_probed_and_reported() {
     let disk = FaultyDisk::new(1);
     let log = open(&disk);
     assert_eq!(log.sync_method(), SyncMethod::Direct);

@@ -65,7 +65,7 @@ fn by_secret(claims: &Value) -> Result<JwtIdentity, JwtFlaw> {
 }
 
 #[test]
-fn what_is_signed_and_in_order_becomes_a_grant() {
+fn a_valid_jwt_becomes_a_grant() {
     let identity = by_secret(&claims()).unwrap();
     assert_eq!(
         (identity.subject.as_str(), identity.expires_at),
@@ -113,7 +113,7 @@ fn every_claim_that_is_not_in_order_is_refused_by_name() {
 }
 
 #[test]
-fn what_is_not_signed_as_the_key_demands_is_refused() {
+fn a_signature_with_another_algorithm_than_that_of_the_key_is_refused() {
     let issuer = issuer(SECRET.as_bytes(), false);
     let verify = |token: &str| issuer.verify(token, NOW).unwrap_err();
     let good = hmac_with(SECRET.as_bytes());
@@ -242,7 +242,7 @@ fn files_that_are_no_keys_are_refused_and_not_quoted() {
 }
 
 #[test]
-fn keys_that_are_read_again_take_the_place_of_the_old_ones_whole() {
+fn reloaded_keys_replace_all_previous_keys() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("key");
     fs::write(&path, SECRET).unwrap();
@@ -317,7 +317,7 @@ bu-bCPjj77n8Xf51WMWqp3JM153HYYA5P0e3yy6z6TVJckY1CZqQTbC_j57zINq7cTURJk4WaazEs4tg
 X-4pnevVyEN3CTPAEXkhhV1zH_Nd1KdrFr4aT7qRoR_wUYaxXYlKOX_-BWkAK-G_CMAwgaQ";
 
 #[test]
-fn what_a_key_of_rsa_has_signed_is_taken_whatever_form_the_key_is_in() {
+fn a_valid_rsa_signature_is_accepted_for_every_form_of_the_key() {
     let set = json!({"keys": [
         {"kty": "RSA", "kid": "rsa", "use": "sig", "n": RSA_MODULUS, "e": "AQAB"},
     ]});
@@ -329,7 +329,7 @@ fn what_a_key_of_rsa_has_signed_is_taken_whatever_form_the_key_is_in() {
 }
 
 #[test]
-fn what_a_key_of_rsa_has_not_signed_is_refused_whatever_form_the_key_is_in() {
+fn an_invalid_rsa_signature_is_refused_for_every_form_of_the_key() {
     let set = |modulus: &str, alg: &str| {
         let key = json!({"kty": "RSA", "kid": "rsa", "alg": alg, "n": modulus, "e": "AQAB"});
         json!({"keys": [key]}).to_string()

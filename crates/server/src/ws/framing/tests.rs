@@ -183,7 +183,7 @@ fn every_byte_of_a_small_conversation_may_come_alone() {
 }
 
 #[test]
-fn what_a_client_must_not_send_ends_with_its_code() {
+fn frames_that_clients_must_not_send_end_the_connection_with_a_code() {
     for reserved in [0x10, 0x20, 0x40, 0x70] {
         assert_eq!(error(&plain(0x81 | reserved, b"")), 1002);
     }
@@ -205,7 +205,7 @@ fn what_a_client_must_not_send_ends_with_its_code() {
 }
 
 #[test]
-fn text_is_checked_as_a_whole() {
+fn text_is_checked_completely() {
     assert_eq!(error(&plain(0x81, b"\xFF")), 1007);
     assert_eq!(error(&plain(0x81, b"\xED\xA0\x80")), 1007, "half of a pair");
     assert_eq!(error(&[plain(0x01, b"\xC3"), plain(0x80, b"x")].concat()), 1007);

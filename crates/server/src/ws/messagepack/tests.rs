@@ -94,7 +94,7 @@ fn every_width_of_a_number_a_text_and_a_list_is_read() {
 }
 
 #[test]
-fn what_json_cannot_say_is_refused() {
+fn values_that_json_cannot_represent_are_refused() {
     refused(b"", "cut off");
     refused(b"\x80\x80", "after the document");
     refused(b"\xC1", "no form in JSON");

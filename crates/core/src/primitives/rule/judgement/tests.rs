@@ -157,7 +157,7 @@ fn an_expression_is_true() {
 }
 
 #[test]
-fn what_cannot_be_run_blocks_even_as_a_warning() {
+fn a_rule_that_cannot_be_evaluated_blocks_even_as_a_warning() {
     let rules = [
         json!({"check": {"expression": "state.missing"}, "severity": "warning", "message": "ask"}),
         json!({"check": {"expression": "hops > 2"}, "severity": "warning"}),
@@ -231,7 +231,7 @@ fn a_rule_speaks_only_where_it_applies() {
 }
 
 #[test]
-fn findings_stand_in_order_by_severity_and_begin_with_the_rules_own_words() {
+fn findings_are_sorted_by_severity_and_begin_with_the_message_of_the_rule() {
     let rules = [
         json!({"check": {"hops_max": 1}, "severity": "warning", "message": "ask a person"}),
         json!({"check": {"required_keys": ["tests"]}, "message": "run the tests first"}),

@@ -193,7 +193,7 @@ fn lists_grow_at_the_end() {
 
 #[test]
 #[rustfmt::skip] // Columns.
-fn unions_add_what_is_new() {
+fn unions_add_new_elements() {
     check(Patch::Union, Some(Merge::Union), &[
         ("-",          "[1,1,1.0]",   "[1]"),
         ("-",          "1",           "[1]"),
