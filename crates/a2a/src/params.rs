@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_that_are_none_are_refused_with_their_id() {
+    fn invalid_calls_are_refused_with_their_id() {
         let kind = |value: Value| match JsonRpc::parse(value.to_string().as_bytes()) {
             Ok(call) => (call.id, call.method.err().map(|error| error.kind)),
             Err((id, error)) => (id, Some(error.kind)),

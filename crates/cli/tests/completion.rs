@@ -129,7 +129,7 @@ fn statuses_verdicts_and_types_are_offered() {
 }
 
 #[test]
-fn without_a_server_nothing_is_offered_and_nothing_is_said() {
+fn without_a_server_completion_is_silent() {
     let home = tempfile::tempdir().unwrap();
     let mut script = baton(home.path());
     script.env("BATON_URL", "http://127.0.0.1:9");

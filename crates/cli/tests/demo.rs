@@ -5,7 +5,7 @@ use tempfile::TempDir;
 use crate::process::{Ran, Server, baton};
 
 #[test]
-fn a_task_goes_from_hand_to_hand_and_survives_the_server() {
+fn a_task_is_handed_on_and_survives_the_server() {
     let home = TempDir::new().unwrap();
     let mut command = baton(home.path());
     command.env("TMPDIR", home.path()).args(["demo", "handoff", "--pace", "0ms"]);

@@ -24,7 +24,7 @@ fn state<'a>(findings: &'a Value, check: &str) -> &'a str {
 }
 
 #[test]
-fn a_server_that_is_well_is_found_well() {
+fn a_healthy_server_passes_all_checks() {
     let server = Server::start();
     assert_eq!(server.run("state set plan 1").code, 0);
     let address = server.url.strip_prefix("http://").unwrap();

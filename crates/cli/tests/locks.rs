@@ -38,7 +38,7 @@ fn a_program_runs_under_the_lock_and_its_exit_code_is_ours() {
 }
 
 #[test]
-fn one_at_a_time_and_the_others_wait_in_line() {
+fn one_caller_holds_it_and_the_others_are_queued() {
     let server = Server::start();
     // The program continues when its stdin is closed.
     let command = under_lock(&server, &[], "echo begun; read line; echo ended");
@@ -145,7 +145,7 @@ fn signals_are_forwarded_to_the_program() {
 }
 
 #[test]
-fn so_many_programs_at_a_time_under_a_semaphore() {
+fn a_semaphore_limits_the_number_of_running_programs() {
     let server = Server::start();
     let run = |options: &[&str], script: &str| {
         let mut command = server.command(["semaphore", "run", "models"]);
@@ -185,7 +185,7 @@ fn agents_that_wait_for_each_other_are_marked() {
 }
 
 #[test]
-fn a_command_that_is_asked_to_end_does_not_wait_for_a_server_that_is_away() {
+fn an_interrupted_command_does_not_wait_for_an_unreachable_server() {
     // Gone, and there but silent: connections are still accepted by the system.
     for signal in [Signal::KILL, Signal::STOP] {
         let server = Server::start();

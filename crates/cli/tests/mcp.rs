@@ -280,7 +280,7 @@ async fn changes_of_resources_are_announced() {
 }
 
 #[tokio::test]
-async fn bad_arguments_are_refused_and_say_what_to_do() {
+async fn bad_arguments_are_refused_with_a_remedy() {
     let server = Server::start();
     let client = over_http(&server, "ada", None, newest()).await;
     let deep = |levels: usize| (0..levels).fold(json!(1), |inner, _| json!([inner]));

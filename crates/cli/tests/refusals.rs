@@ -51,7 +51,7 @@ fn every_kind_has_its_exit_code() {
 }
 
 #[test]
-fn a_server_that_is_not_there_is_not_available() {
+fn a_missing_server_is_unavailable() {
     let mut server = Server::start();
     // Port 1 is never assigned automatically, so nothing listens on it.
     server.url = "http://127.0.0.1:1".to_owned();
@@ -176,7 +176,7 @@ fn an_empty_list_and_an_unused_workspace_are_named() {
 }
 
 #[test]
-fn a_misspelt_workspace_is_named_where_workers_use_it() {
+fn a_misspelt_workspace_is_reported_with_the_name_that_workers_use() {
     let server = Server::start();
     assert_eq!(server.run("--workspace research state set plan 1").code, 0);
     let said = |name: &str| format!("workspace `{name}` has never been used; did you mean `");

@@ -25,7 +25,7 @@ fn run(home: &Path, words: &[&str]) -> Ran {
 }
 
 #[test]
-fn a_server_with_a_certificate_is_spoken_to_over_tls_only() {
+fn a_server_with_a_certificate_accepts_tls_only() {
     let home = tempfile::tempdir().unwrap();
     papers(home.path());
     let mut server = Server::in_home(home, &SERVE);

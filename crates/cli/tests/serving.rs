@@ -48,7 +48,7 @@ fn the_service_manager_is_notified_when_the_server_listens_and_stops() {
 }
 
 #[test]
-fn a_service_manager_that_is_not_there_stops_nothing() {
+fn a_missing_service_manager_stops_nothing() {
     let home = tempfile::tempdir().unwrap();
     let mut serve = baton(home.path());
     serve.args(["serve", "--data", "data", "--listen", "127.0.0.1:0", "--log-format", "json"]);

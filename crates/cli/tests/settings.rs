@@ -29,7 +29,7 @@ fn the_strongest_source_wins() {
 }
 
 #[test]
-fn the_file_says_where_which_and_how() {
+fn the_settings_file_selects_the_server() {
     let server = Server::start();
     let text = format!("url = '{}'\nworkspace = 'research'\noutput = 'yaml'\n", server.url);
     fs::write(server.home.path().join("mine.toml"), text).unwrap();

@@ -704,7 +704,7 @@ fn carrying_a_workspace_elsewhere() {
 }
 
 #[test]
-fn mail_waits_and_is_acknowledged() {
+fn messages_wait_and_are_acknowledged() {
     story(
         "mail",
         &[

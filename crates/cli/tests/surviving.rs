@@ -129,7 +129,7 @@ async fn post(url: String, body: Value) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_stopped_server_takes_nothing_from_those_it_could_not_hear() {
+async fn a_suspended_server_ends_no_hold_of_agents_it_could_not_hear() {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let server = Server::start();
     let url = |path: &str| format!("{}/v1/default/{path}", server.url);

@@ -34,7 +34,7 @@ fn add(server: &Server, words: &[&str]) {
 }
 
 #[test]
-fn a_program_is_given_the_task_and_what_it_prints_is_the_result() {
+fn a_program_gets_the_task_and_its_output_is_the_result() {
     let server = Server::start();
     add(&server, &["echo", "{\"n\": 1}", "--id", "json"]);
     add(&server, &["words", "--id", "text"]);
@@ -151,7 +151,7 @@ fn a_program_continues_the_trace_of_its_task() {
 }
 
 #[test]
-fn a_program_that_fails_fails_the_try_with_the_end_of_its_stderr() {
+fn a_failing_program_fails_the_attempt_with_the_end_of_its_stderr() {
     let server = Server::start();
     add(&server, &["bad", "--id", "bad", "--retries", "0"]);
     let script = "seq 1 100 >&2; echo half a result; exit 3";
@@ -168,7 +168,7 @@ fn a_program_that_fails_fails_the_try_with_the_end_of_its_stderr() {
 }
 
 #[test]
-fn a_program_is_killed_with_all_it_started_when_the_lease_is_lost() {
+fn a_program_and_its_children_are_killed_when_the_lease_is_lost() {
     let server = Server::start();
     add(&server, &["endless", "--id", "endless"]);
     let folder = server.home.path().join("alive");
@@ -224,7 +224,7 @@ fn the_first_signal_finishes_work_in_progress_and_the_second_ends_it() {
 }
 
 #[test]
-fn a_program_that_is_not_there_takes_no_task() {
+fn a_missing_program_claims_no_task() {
     let server = Server::start();
     add(&server, &["any", "--id", "any"]);
     let ran = server.run("task work -- no-such-program-anywhere");

@@ -10,7 +10,7 @@ fn run(server: &Server, token: &str, line: &str) -> Ran {
 }
 
 #[test]
-fn the_first_admin_lets_others_in_and_out() {
+fn the_first_admin_creates_and_revokes_tokens() {
     let server = Server::in_home(tempfile::tempdir().unwrap(), &["--tokens"]);
     let admin = server.banner.split("export BATON_TOKEN=").nth(1).unwrap();
     let admin = admin.split_whitespace().next().unwrap();

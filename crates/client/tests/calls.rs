@@ -125,7 +125,7 @@ async fn an_update_is_repeated_from_the_winning_entry_until_it_succeeds() {
 }
 
 #[tokio::test]
-async fn an_update_that_does_not_learn_the_winner_does_not_write_over_it() {
+async fn an_update_without_the_winning_entry_does_not_overwrite_it() {
     let peer = Peer::new().await;
     let (ada, mut talk) = peer.meet_ada(Options::default()).await;
     let shared = ada.state("shared");

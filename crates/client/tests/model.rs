@@ -104,7 +104,7 @@ async fn a_model_does_a_task_and_the_result_says_how() {
 }
 
 #[tokio::test]
-async fn a_model_that_gives_nothing_fails_the_try() {
+async fn a_model_without_an_answer_fails_the_attempt() {
     for (status, answer, wanted) in [
         ("500 No", "overloaded", "status 500"),
         ("200 OK", "{}", "otherwise than it should"),
@@ -177,7 +177,7 @@ async fn a_model_is_asked_over_tls() {
 }
 
 #[tokio::test]
-async fn a_stranger_hears_neither_the_context_nor_the_key() {
+async fn an_untrusted_endpoint_receives_neither_the_context_nor_the_key() {
     let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let (_, stranger) = papers(folder.path(), "localhost");
     let (trusted, misnamed) = papers(other.path(), "elsewhere.example");
@@ -203,7 +203,7 @@ async fn a_stranger_hears_neither_the_context_nor_the_key() {
 }
 
 #[tokio::test]
-async fn shaking_hands_has_the_deadline_of_the_answer() {
+async fn a_handshake_has_the_deadline_of_the_answer() {
     let folder = tempfile::tempdir().unwrap();
     let (certificate, _) = papers(folder.path(), "localhost");
     let silent = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();

@@ -163,7 +163,7 @@ async fn answers_without_a_request_and_unknown_fields_are_ignored() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_closing_is_not_bothered_again() {
+async fn a_closing_server_gets_no_further_request() {
     let peer = Peer::new().await;
     let options = Options { automatic_keys: false, ..Options::default() };
     let (ada, mut talk) = peer.meet_ada(options).await;
@@ -197,7 +197,7 @@ async fn a_future_that_is_dropped_is_not_repeated() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_is_said_to_be_unreachable() {
+async fn a_missing_server_is_reported_as_unreachable() {
     let peer = Peer::new().await;
     let url = peer.url();
     drop(peer);
@@ -215,7 +215,7 @@ async fn a_token_that_cannot_be_shown_is_named_and_not_repeated() {
 }
 
 #[tokio::test]
-async fn a_server_that_never_answers_is_left() {
+async fn a_server_that_never_answers_is_abandoned() {
     let peer = Peer::new().await;
     let url = peer.url();
     let options = Options { connect_timeout: Duration::from_millis(20), ..Options::default() };

@@ -367,7 +367,7 @@ async fn whole_story(lab: Workspace) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_program_sees_through_a_server_what_it_sees_embedded() {
+async fn a_program_has_the_same_results_embedded_and_with_a_server() {
     let embedded = whole_story(in_memory().workspace("lab").unwrap()).await;
     let running = Running::start(in_memory(), anywhere()).await;
     let client = client(running.address).await;
@@ -491,7 +491,7 @@ async fn count(client: &Client, times: u64) {
 }
 
 #[tokio::test]
-async fn on_a_line_that_keeps_breaking_every_command_happens_once_and_every_event_comes_once() {
+async fn a_broken_connection_repeats_no_command_and_loses_no_event() {
     let running = Running::start(in_memory(), anywhere()).await;
     // Enough for a handshake and a little more; different every time.
     let (bytes_max, lines) = (|count| 1_500 + count * 577 % 3_001, Arc::default());

@@ -124,7 +124,7 @@ async fn a_connection_that_breaks_again_and_again_costs_nothing() {
 }
 
 #[tokio::test]
-async fn a_snapshot_that_did_not_arrive_is_asked_for_again_one_that_did_is_not() {
+async fn an_incomplete_snapshot_is_requested_again_a_complete_one_is_not() {
     let peer = Peer::new().await;
     let (ada, mut talk) = peer.meet_ada(Options::default()).await;
     let watching = ada.watch("state/shared/**").with_snapshot();
@@ -174,7 +174,7 @@ async fn a_watch_that_the_server_ends_resumes_automatically() {
 }
 
 #[tokio::test]
-async fn if_so_configured_it_ends_and_says_from_where_to_resume() {
+async fn a_configured_watch_ends_with_the_revision_to_resume_from() {
     let peer = Peer::new().await;
     let options = Options { resume_watches: false, ..Options::default() };
     let (mut watch, mut talk, id) = begin(&peer, options, Some(1)).await;
@@ -188,7 +188,7 @@ async fn if_so_configured_it_ends_and_says_from_where_to_resume() {
 }
 
 #[tokio::test]
-async fn a_past_that_is_gone_ends_it() {
+async fn removed_history_ends_it() {
     let peer = Peer::new().await;
     let (mut watch, talk, _) = begin(&peer, Options::default(), Some(1)).await;
     drop(talk);
@@ -216,7 +216,7 @@ async fn a_server_that_cannot_resume_for_now_is_asked_again() {
 }
 
 #[tokio::test]
-async fn a_gap_or_nonsense_ends_it_and_is_said() {
+async fn a_gap_or_an_invalid_message_ends_it_with_the_reason() {
     let peer = Peer::new().await;
     let (mut watch, talk, _) = begin(&peer, Options::default(), Some(4)).await;
     drop(talk);
@@ -309,7 +309,7 @@ async fn a_commit_larger_than_the_queue_arrives_in_parts() {
 }
 
 #[tokio::test]
-async fn a_watch_that_is_dropped_is_given_back() {
+async fn a_dropped_watch_is_released() {
     let peer = Peer::new().await;
     let (ada, mut talk) = peer.meet_ada(Options::default()).await;
     let (watch, id) = tokio::join!(ada.watch("**").into_future(), async {

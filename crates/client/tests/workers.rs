@@ -82,7 +82,7 @@ async fn works_through(lab: Workspace) {
 }
 
 #[tokio::test]
-async fn a_worker_does_every_task_once_and_tells_what_came_of_it() {
+async fn a_worker_does_every_task_once_and_reports_its_counts() {
     works_through(embedded()).await;
 }
 
@@ -208,7 +208,7 @@ async fn a_stopped_worker_finishes_its_tasks_and_claims_none() {
 }
 
 #[tokio::test]
-async fn a_worker_that_makes_no_sense_says_so() {
+async fn an_invalid_worker_is_refused_with_a_reason() {
     let handler = |_: Job| async { Ok(()) };
     let worker = Worker::new(embedded()).of_type("no such type");
     let error = worker.run(handler, std::future::pending()).await.unwrap_err();

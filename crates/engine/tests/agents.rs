@@ -16,7 +16,7 @@ use crate::harness::{
 const SILENCE_MS: u64 = 1_250;
 
 #[tokio::test]
-async fn a_session_begins_beats_and_ends() {
+async fn a_session_begins_is_renewed_and_ends() {
     let (baton, _, clock) = in_memory();
     let ada = workspace(&baton);
     let session = ada
@@ -56,7 +56,7 @@ async fn a_session_begins_beats_and_ends() {
 }
 
 #[tokio::test]
-async fn beating_often_costs_nothing() {
+async fn frequent_heartbeats_are_not_recorded() {
     let (baton, _, clock) = in_memory();
     let ada = workspace(&baton);
     let session = ada.agents().register().ttl_ms(60_000).await.unwrap();
@@ -130,7 +130,7 @@ async fn a_new_session_does_not_inherit_the_holds_of_the_previous_one() {
 /// On the WebSocket, the agent that a question is about is also the one that asks: a dashboard that
 /// shows an agent must not keep it alive.
 #[tokio::test]
-async fn questions_about_an_agent_in_its_own_name_do_not_keep_it_alive() {
+async fn queries_of_an_agent_about_itself_do_not_keep_it_alive() {
     let (baton, _, clock) = in_memory();
     let ada = workspace(&baton);
     ada.agents().register().ttl_ms(1_000).await.unwrap();

@@ -280,7 +280,7 @@ async fn bad_input_is_refused_by_code_and_changes_nothing() {
 
 /// Input just within the limits is accepted.
 #[tokio::test]
-async fn input_at_the_limit_is_taken() {
+async fn input_at_the_limit_is_accepted() {
     let (baton, _, _) = in_memory_with(calm());
     let ada = workspace(&baton);
     let shared = ada.state("shared");

@@ -146,7 +146,7 @@ async fn a_future_that_is_not_polled_does_not_delay_others() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn writers_that_give_up_at_random_leave_a_sound_history() {
+async fn writers_that_give_up_at_random_leave_a_valid_history() {
     let folder = folder();
     let baton = open(folder.path()).await;
     let mut jobs = Vec::new();

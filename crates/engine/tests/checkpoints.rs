@@ -108,7 +108,7 @@ async fn states_survive_whatever_the_engine_does_in_the_background() {
 
 /// An agent that lost its lease cannot save, even if the lease was lost while no server ran.
 #[tokio::test]
-async fn a_lease_that_is_over_saves_nothing() {
+async fn an_expired_lease_saves_nothing() {
     let (baton, log, clock) = in_memory_with(calm());
     let workspace = baton.workspace("w").unwrap().as_agent("ada").unwrap();
     workspace.tasks().create("write").id("t").await.unwrap();

@@ -315,7 +315,7 @@ fn fresh_seed() -> u64 {
 }
 
 #[tokio::test]
-async fn a_process_that_is_killed_has_lost_nothing_that_it_acknowledged() {
+async fn a_killed_process_loses_no_acknowledged_write() {
     let number = |name: &str| env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let cycles = number("BATON_CRASH_CYCLES").unwrap_or(CYCLES);
     let seed = number("BATON_CRASH_SEED").unwrap_or_else(fresh_seed);

@@ -236,7 +236,7 @@ async fn a_full_disk_refuses_every_write_of_the_group_and_loses_no_caller() {
 }
 
 #[tokio::test]
-async fn a_full_disk_stops_no_archiving_for_good() {
+async fn archiving_resumes_after_a_full_disk() {
     let disk = FaultyDisk::new(3);
     let baton = on_disk(&disk, calm()).unwrap();
     let ada = workspace(&baton);
@@ -303,7 +303,7 @@ async fn one_failure(disk: &FaultyDisk, fails: Option<u64>) -> u64 {
 }
 
 #[tokio::test]
-async fn two_engines_in_one_process_do_not_know_each_other() {
+async fn two_engines_in_one_process_are_independent() {
     let (one, other) = (folder(), folder());
     let (first, second) = (open(one.path()).await, open(other.path()).await);
     shared(&first).set("who", "first").await.unwrap();

@@ -170,7 +170,7 @@ async fn receive(baton: &Baton, name: &str, bytes: Vec<u8>) -> Result<(), Error>
 }
 
 #[tokio::test]
-async fn a_fork_for_another_engine_is_what_one_within_is() {
+async fn a_fork_for_another_engine_equals_a_local_one() {
     let (baton, _, _) = in_memory();
     let ada = lived_in(&baton).await;
     let secret = ada.secrets().put(b"hunter2-hunter2".to_vec()).await.unwrap();
@@ -223,7 +223,7 @@ async fn an_import_may_use_the_name_of_a_deleted_workspace() {
 }
 
 #[tokio::test]
-async fn a_signing_secret_stays_where_it_is() {
+async fn a_signing_secret_is_never_returned() {
     let (baton, _, _) = in_memory();
     let ada = workspace(&baton);
     let call = |text: &str| Frame::parse(text).unwrap().call().unwrap();
@@ -245,7 +245,7 @@ async fn a_signing_secret_stays_where_it_is() {
 }
 
 #[tokio::test]
-async fn a_name_that_is_taken_is_left_alone() {
+async fn an_existing_name_is_not_overwritten() {
     let (baton, _, _) = in_memory();
     let ada = lived_in(&baton).await;
     let file = exported(&ada).await;

@@ -89,7 +89,7 @@ async fn idle_workspaces_leave_memory_and_lose_nothing() {
 
 /// Writes race with the eviction of the workspace that they are for.
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
-async fn a_workspace_that_leaves_memory_all_the_time_loses_nothing() {
+async fn a_workspace_that_is_evicted_again_and_again_loses_nothing() {
     let folder = folder();
     let baton =
         on_small_segments(folder.path(), Options { idle: Duration::ZERO, ..restless() }).unwrap();
@@ -126,7 +126,7 @@ async fn a_workspace_that_leaves_memory_all_the_time_loses_nothing() {
 
 /// A snapshot of a large workspace is consistent although it is taken during writes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
-async fn a_large_workspace_is_snapshotted_while_writers_go_on() {
+async fn a_large_workspace_is_snapshotted_during_writes() {
     const KEYS: usize = 20_000;
     let folder = folder();
     let options = Options { snapshot_chunk: 50, ..calm() };

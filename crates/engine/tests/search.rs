@@ -53,7 +53,7 @@ async fn live(ada: &Workspace, round: u64) {
 }
 
 #[tokio::test]
-async fn an_index_goes_along_and_is_the_same_after_opening_again() {
+async fn an_index_is_updated_and_is_the_same_after_reopening() {
     let (baton, log, clock) = in_memory_with(restless());
     let ada = workspace(&baton);
     assert_eq!(found(&ada, "kind:task").await, Vec::<String>::new());

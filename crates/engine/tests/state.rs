@@ -23,7 +23,7 @@ fn conflict(error: Error) -> state::Rejection {
 }
 
 #[tokio::test]
-async fn an_entry_carries_all_there_is_to_know() {
+async fn an_entry_has_all_its_fields() {
     let (baton, _, clock) = in_memory();
     let plan = shared(&baton);
     plan.set("plan", json!({"step": 1})).await.unwrap();
@@ -334,7 +334,7 @@ async fn merge_rules_combine_the_written_value_with_the_current_one() {
 }
 
 #[tokio::test]
-async fn patches_change_a_part_and_leave_the_rest() {
+async fn patches_change_a_part_and_keep_the_rest() {
     let (baton, _, _) = in_memory();
     let plan = shared(&baton);
     plan.set("doc", json!({"steps": ["a"], "done": 0})).await.unwrap();

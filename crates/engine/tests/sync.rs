@@ -98,7 +98,7 @@ impl std::io::Write for Kept {
 }
 
 #[tokio::test]
-async fn two_sites_that_were_apart_get_the_same_values_once() {
+async fn two_separated_sites_get_the_same_values() {
     let (ada, bob, _engines) = apart().await;
     ada.state("shared").set("mine", json!(1)).await.unwrap();
     ada.state("shared").set("plan", json!("ship")).await.unwrap();
@@ -163,7 +163,7 @@ async fn two_sites_that_were_apart_get_the_same_values_once() {
 }
 
 #[tokio::test]
-async fn a_conflict_that_is_left_to_a_person_is_listed_and_then_decided() {
+async fn a_conflict_for_a_person_is_listed_and_then_decided() {
     let (ada, bob, _engines) = apart().await;
     ada.state("fixed").set("name", json!("ada")).await.unwrap();
     ada.state("shared").set("mine", json!(1)).await.unwrap();
@@ -206,7 +206,7 @@ async fn opposite_decisions_are_a_conflict_again() {
 }
 
 #[tokio::test]
-async fn a_namespace_that_was_deleted_elsewhere_stays_if_it_has_newer_entries() {
+async fn a_namespace_deleted_in_another_copy_stays_if_it_has_newer_entries() {
     let (ada, bob, _engines) = apart().await;
     ada.state("votes").set("no", json!(["ada"])).await.unwrap();
     bob.namespaces().delete("votes").await.unwrap();
@@ -460,7 +460,7 @@ const PASSING: usize = 6;
 /// Two copies include the same writes, and one of them has combined them without knowing what they
 /// have in common. They keep the same value.
 #[test]
-fn writes_that_were_combined_on_different_ways_have_one_value() {
+fn writes_that_were_combined_in_different_orders_have_one_value() {
     converge(
         3,
         &[

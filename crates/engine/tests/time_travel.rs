@@ -142,7 +142,7 @@ async fn queries_that_would_take_too_long_are_refused() {
 }
 
 #[tokio::test]
-async fn differences_tell_what_began_changed_and_ended() {
+async fn differences_contain_what_began_changed_and_ended() {
     let (baton, _, clock) = in_memory_with(restless());
     let ada = workspace(&baton);
     ada.namespaces().create("notes").await.unwrap();
@@ -205,7 +205,7 @@ async fn differences_tell_what_began_changed_and_ended() {
 }
 
 #[tokio::test]
-async fn a_fork_is_what_its_origin_was_and_goes_its_own_way() {
+async fn a_fork_equals_its_origin_and_is_then_independent() {
     let folder = folder();
     let baton = on_small_segments(folder.path(), calm()).unwrap();
     let ada = workspace(&baton);
@@ -372,7 +372,7 @@ async fn the_chain_of_causes_leads_back_to_the_requester() {
 }
 
 #[tokio::test]
-async fn a_moved_value_is_followed_to_where_it_was_written() {
+async fn the_history_of_a_moved_value_leads_to_its_author() {
     let (baton, _, _) = in_memory();
     let ada = workspace(&baton);
     ada.namespaces().create("notes").await.unwrap();

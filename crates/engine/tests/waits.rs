@@ -67,7 +67,7 @@ async fn begin(baton: &Baton, name: &str, wait_ms: u64) -> Call {
 type Call = tokio::task::JoinHandle<Result<Option<Hold>, Error>>;
 
 #[tokio::test]
-async fn a_lock_goes_from_hand_to_hand_in_the_order_of_arrival() {
+async fn a_lock_is_granted_in_order_of_arrival() {
     let (baton, _log, _clock) = in_memory();
     let ada = workspace(&baton);
     let mut held = take(&ada, 0).await.unwrap().expect("it is free");
@@ -152,7 +152,7 @@ async fn watches_receive_events_about_waiting_calls_only_if_they_ask() {
 
 /// No other caller is notified by it, so it is not written at once.
 #[tokio::test]
-async fn a_call_that_waits_is_written_down_though_nothing_comes_after_it() {
+async fn a_waiting_call_is_recorded_without_a_later_commit() {
     let (baton, log, _clock) = in_memory();
     take(&workspace(&baton), 0).await.unwrap().expect("it is free");
     let before = log.tail();
@@ -161,7 +161,7 @@ async fn a_call_that_waits_is_written_down_though_nothing_comes_after_it() {
 }
 
 #[tokio::test]
-async fn a_wait_ends_with_nothing_when_its_time_is_over() {
+async fn a_wait_that_times_out_returns_nothing() {
     let (baton, _log, clock) = in_memory();
     let ada = workspace(&baton);
     take(&ada, 0).await.unwrap().expect("it is free");

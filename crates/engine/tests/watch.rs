@@ -133,7 +133,7 @@ async fn patterns_and_types_decide_which_events_arrive() {
 }
 
 #[tokio::test]
-async fn a_notice_tells_the_whole_event_and_is_encoded_once_for_all() {
+async fn a_notice_contains_the_complete_event_and_is_encoded_once() {
     let (baton, _, _) = in_memory();
     let ada = workspace(&baton);
     let mut watches = Vec::new();
@@ -381,7 +381,7 @@ async fn a_snapshot_too_large_to_begin_with_is_refused_and_leaves_nothing_behind
 }
 
 #[tokio::test]
-async fn a_watcher_keeps_its_workspace_in_memory_and_lets_it_go() {
+async fn a_watcher_keeps_its_workspace_in_memory_until_it_ends() {
     let (baton, _, clock) = in_memory_with(crate::harness::forgetful());
     let ada = workspace(&baton);
     let mut watch = ada.watch("**").await.unwrap();

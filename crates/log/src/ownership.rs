@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn an_outcome_is_found_by_looking() {
+    fn an_unknown_outcome_is_resolved_by_reading_the_log() {
         let (position, sent) = (Position(10), Stored { next: Position(15), epoch: 3, crc: 77 });
         let nothing = |start, tail| Look::Nothing { start: Position(start), tail: Position(tail) };
         let other = Look::Record(Stored { epoch: 4, ..sent });

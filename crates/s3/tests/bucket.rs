@@ -155,7 +155,7 @@ fn artifacts_stored_before_the_bucket_are_still_readable() {
 }
 
 #[test]
-fn a_bucket_that_is_not_there_is_said_to_be_so() {
+fn a_missing_bucket_is_reported() {
     let Some(location) = location("not-there") else { return };
     let location = S3Location { bucket: "another".to_owned(), ..location };
     let looked = Bucket::open(&location).expect("a good place").check_access();
@@ -167,7 +167,7 @@ fn a_bucket_that_is_not_there_is_said_to_be_so() {
 /// Nothing listens at this port. The test needs no server, but it needs keys: without them the
 /// client would look for some in the network.
 #[test]
-fn when_the_bucket_is_away_everything_else_works_on() {
+fn an_unreachable_bucket_affects_nothing_else() {
     if location("away").is_none() {
         return;
     }

@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_says_where_it_is() {
+    fn a_difference_has_its_position() {
         let actual = json!({"a": 1, "b": [{"c": "x"}]});
         let cases = [
             (json!({"a": 2}), "/a: expected 2, came 1"),

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_demands_tokens_may_be_called_by_any_name_unless_names_are_given() {
+    fn a_server_with_tokens_accepts_any_host_unless_names_are_given() {
         let open = Settings { tokens: true, ..Settings::default() };
         let named = Settings { hosts: vec!["baton.example".to_owned()], ..open.clone() };
         let address = [("host", "192.0.2.2:4747")];

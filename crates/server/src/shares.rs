@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_always_something_left_for_another() {
+    fn there_is_always_a_share_left_for_another() {
         let shares = Shares::new(64);
         let held: Vec<Vec<Share>> =
             ["a", "b", "c", "d"].iter().map(|token| filled(&shares, token)).collect();

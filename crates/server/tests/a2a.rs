@@ -286,7 +286,7 @@ async fn a_question_of_the_worker_is_input_that_is_required() {
 }
 
 #[tokio::test]
-async fn a_task_that_failed_too_often_waits_for_a_verdict() {
+async fn a_task_without_remaining_retries_waits_for_a_verdict() {
     let harness = Harness::new().await;
     let mut http = harness.http().await;
     let create = json!({"command": "task.create", "id": "t", "type": "x", "max_retries": 0,

@@ -109,7 +109,7 @@ pub(crate) fn least(name: &str) -> Role {
 }
 
 #[tokio::test]
-async fn every_operation_has_its_role_at_every_door() {
+async fn every_operation_requires_its_role_on_every_interface() {
     let (harness, bearers) = guarded(Role::ALL.map(grant).to_vec()).await;
     let examples = examples();
     assert_eq!(examples.len(), OPERATIONS.len(), "there is an example of every operation");
@@ -177,7 +177,7 @@ async fn a_token_in_an_address_is_refused_even_if_it_is_good() {
 const LARGE_BYTES: usize = 24 << 20;
 
 #[tokio::test]
-async fn a_download_breaks_off_when_its_token_is_revoked() {
+async fn a_download_is_aborted_when_its_token_is_revoked() {
     let (harness, bearers) = guarded(vec![grant(Role::Admin), grant(Role::Worker)]).await;
     let mut http = harness.http().await;
     let admin = [("authorization", bearers[0].as_str())];

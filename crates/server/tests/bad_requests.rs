@@ -115,7 +115,7 @@ async fn invalid_utf8_is_refused_wherever_it_is() {
 }
 
 #[tokio::test]
-async fn paths_methods_and_parameters_that_there_are_not() {
+async fn unknown_paths_methods_and_parameters() {
     let harness = Harness::new().await;
     let mut http = harness.http().await;
     for path in ["/v1", "/v1/", "/v2/w", "/v1/w/", "/v1/w/colours", "/v1/w/state/shared/", "//"] {
@@ -198,7 +198,7 @@ async fn headers_that_make_no_sense() {
 }
 
 #[tokio::test]
-async fn bodies_where_none_is_looked_at_and_none_where_one_is() {
+async fn unexpected_and_missing_bodies() {
     let harness = Harness::new().await;
     let mut http = harness.http().await;
     http.put("/v1/w/state/shared/k", &json!(1)).await;

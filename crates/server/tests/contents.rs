@@ -124,7 +124,7 @@ async fn a_caller_that_is_gone_in_the_middle_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn so_many_uploads_at_a_time_and_no_more() {
+async fn the_number_of_concurrent_uploads_is_limited() {
     let harness = Harness::with(Settings { uploads_max: 1, ..settings() }).await;
     let mut slow = harness.http().await;
     let head = lines(&[("host", "localhost"), ("content-length", "10")]);
@@ -192,7 +192,7 @@ async fn post(http: &mut Http, path: &str, body: &[u8]) -> Response {
 }
 
 #[tokio::test]
-async fn a_workspace_goes_out_and_comes_in_as_one_file() {
+async fn a_workspace_is_exported_and_imported_as_one_file() {
     let (harness, _) = on_log().await;
     let mut http = harness.http().await;
     assert_eq!(put(&mut http, "/v1/w/artifacts", &[], &vec![7; 300_000]).await.status, 201);

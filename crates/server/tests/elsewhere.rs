@@ -45,7 +45,7 @@ pub(crate) async fn guarded(
 }
 
 #[tokio::test]
-async fn every_operation_has_its_role_at_every_server() {
+async fn every_operation_requires_its_role_on_every_server() {
     let (two, bearers) = guarded(Role::ALL.map(|role| (role, None))).await;
     let examples = examples();
     for (edge, name) in [(0, workspace(1, 0)), (1, workspace(0, 0))] {

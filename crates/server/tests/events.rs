@@ -152,7 +152,7 @@ async fn a_stream_may_begin_with_a_snapshot_and_name_types() {
 }
 
 #[tokio::test]
-async fn a_silent_stream_shows_that_it_is_there() {
+async fn a_silent_stream_sends_keep_alives() {
     let harness =
         Harness::with(baton_server::Settings { comment_every: SHORT, ..settings() }).await;
     let mut events = Events::open(&harness, "", &[]).await;

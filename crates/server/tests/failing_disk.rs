@@ -94,7 +94,7 @@ fn reliefs(artifact: &Value, task: &Value, hold: &Value) -> [Value; 6] {
 }
 
 #[tokio::test]
-async fn a_disk_that_is_nearly_full_is_for_reading_until_it_is_not() {
+async fn a_nearly_full_disk_is_read_only_until_space_is_freed() {
     let disk = FaultyDisk::new(11);
     let compaction_interval = std::time::Duration::from_millis(1);
     let options =

@@ -160,7 +160,7 @@ async fn a_large_snapshot_of_a_watch_comes_before_its_events() {
 }
 
 #[tokio::test]
-async fn a_list_of_commands_over_http_is_no_way_around_it() {
+async fn a_list_of_commands_over_http_is_scheduled_fairly_too() {
     let harness = Harness::new().await;
     let list: Vec<Value> = (0..1_000)
         .map(|_| json!({"command": "state.get", "namespace": "shared", "key": "k"}))

@@ -76,7 +76,7 @@ async fn fork(http: &mut Http, from: &str, body: &Value) -> crate::callers::http
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_fork_in_another_shard_is_what_one_in_the_same_shard_is() {
+async fn a_fork_in_another_shard_equals_one_in_the_same_shard() {
     let two = with_secrets().await;
     let (from, far) = names();
     let near = workspace(1, 1);

@@ -55,7 +55,7 @@ async fn the_first_known_sub_protocol_is_chosen() {
 }
 
 #[tokio::test]
-async fn values_are_the_same_through_every_door() {
+async fn values_are_the_same_on_every_interface() {
     let harness = Harness::new().await;
     let mut http = harness.http().await;
     let mut json = harness.socket().await;
@@ -230,7 +230,7 @@ async fn a_key_makes_a_repeated_frame_harmless() {
 }
 
 #[tokio::test]
-async fn a_closed_socket_gets_nothing_that_it_waited_for() {
+async fn a_closed_socket_is_granted_nothing() {
     let harness = Harness::new().await;
     let mut socket = Socket::connect(harness.address, None).await;
     let claim = json!({"id": 1, "workspace": "w", "command": "task.claim", "wait_ms": 60_000});

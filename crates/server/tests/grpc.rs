@@ -284,7 +284,7 @@ async fn a_stream_says_that_the_server_stops() {
 }
 
 #[tokio::test]
-async fn a_client_that_vanishes_in_a_stream_leaves_nothing() {
+async fn a_client_that_vanishes_during_a_stream_leaves_nothing() {
     let harness = Harness::new().await;
     let mut client = connect(&harness).await;
     let task = call(&mut client, "SendMessage", &sent("", "m-1")).await.task_id();

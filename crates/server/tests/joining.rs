@@ -95,7 +95,7 @@ async fn a_server_that_joins_again_answers_for_all_shards_or_not_at_all() {
 }
 
 #[tokio::test]
-async fn a_server_that_the_log_does_not_answer_says_so() {
+async fn a_server_without_an_answer_of_the_log_reports_it() {
     let two = Two::new(&settings()).await;
     let mut http = two.members[0].http().await;
     eventually("it notices", async || http.get("/readyz").await.status == 503).await;

@@ -81,7 +81,7 @@ async fn heads_and_bodies_agree() {
 }
 
 #[tokio::test]
-async fn a_name_that_looks_like_that_of_a_tool_names_none() {
+async fn a_name_similar_to_that_of_a_tool_is_unknown() {
     let harness = Harness::new().await;
     let mut http = harness.http().await;
     let others = ["BATON_BRIEF", "baton-brief", "baton_brief2", "baton_brie", "baton.brief"];
@@ -103,7 +103,7 @@ async fn a_name_that_looks_like_that_of_a_tool_names_none() {
 }
 
 #[tokio::test]
-async fn a_client_that_vanishes_in_a_stream_leaves_nothing() {
+async fn a_client_that_vanishes_during_a_stream_leaves_nothing() {
     let harness = Harness::new().await;
     let mut http = harness.http().await;
     let uris = json!({"notifications": {"resourceSubscriptions": ["baton://tasks"]}});

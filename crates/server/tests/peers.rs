@@ -273,7 +273,7 @@ async fn rejection(settings: Settings) -> String {
 }
 
 #[tokio::test]
-async fn a_peer_that_is_none_is_refused_with_a_reason() {
+async fn an_invalid_peer_is_refused_with_a_reason() {
     type Answer = fn(&str) -> Option<String>;
     let large = || response("200 OK", &format!("\"{}\"", "x".repeat(5 << 20)));
     let answers: [(Answer, &str); 7] = [
@@ -319,7 +319,7 @@ async fn false_friend(version: &'static str, body: &'static str) -> String {
 }
 
 #[tokio::test]
-async fn answers_that_are_none_are_refused_with_a_reason() {
+async fn invalid_answers_are_refused_with_a_reason() {
     for (version, body, reason) in [
         ("0.3", "{}", "version `0.3`"),
         ("2.0", "{}", "version `2.0`"),

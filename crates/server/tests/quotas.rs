@@ -155,7 +155,7 @@ async fn a_token_has_its_own_quota() {
 }
 
 #[tokio::test]
-async fn connections_of_a_token_have_an_end_and_are_given_back() {
+async fn connections_of_a_token_are_limited_and_released() {
     let quota = Quota { connections_max: Some(2), ..Quota::default() };
     let (harness, bearer) = with_token(quota).await;
     let headers = [("authorization", bearer.as_str())];
@@ -178,7 +178,7 @@ async fn connections_of_a_token_have_an_end_and_are_given_back() {
 }
 
 #[tokio::test]
-async fn watches_have_an_end_and_are_given_back() {
+async fn watches_are_limited_and_released() {
     let quota = Quota { watches_max: Some(1), ..Quota::default() };
     let harness = limited(quota).await;
     let mut socket = harness.socket().await;
@@ -198,7 +198,7 @@ async fn watches_have_an_end_and_are_given_back() {
 }
 
 #[tokio::test]
-async fn a_workspace_holds_what_it_may() {
+async fn a_workspace_holds_data_up_to_its_quota() {
     let named = HashMap::from([(
         name("small"),
         StorageQuota { entries_max: Some(2), bytes_max: Some(20_000) },

@@ -483,7 +483,7 @@ async fn a_change_under_a_stale_token_is_refused() {
 
 /// As in `JSON.parse` and in Python. The text itself stays as it was written.
 #[tokio::test]
-async fn of_a_key_that_a_value_has_twice_the_last_one_counts() {
+async fn the_last_of_two_equal_keys_in_a_value_counts() {
     let harness = Harness::new().await;
     let mut http = harness.http().await;
     let schema = json!({"type": "object", "properties": {"a": {"type": "string"}}});
@@ -512,7 +512,7 @@ async fn of_a_key_that_a_value_has_twice_the_last_one_counts() {
 }
 
 #[tokio::test]
-async fn the_server_tells_about_itself() {
+async fn the_server_describes_itself() {
     let harness = Harness::new().await;
     let mut http = harness.http().await;
     assert_eq!(http.get("/healthz").await.json()["status"], "ok");

@@ -41,7 +41,7 @@ impl Papers {
 }
 
 #[tokio::test]
-async fn every_door_opens_behind_tls() {
+async fn every_interface_works_over_tls() {
     let papers = Papers::new();
     let trust = papers.trust();
     let harness = Harness::with(papers.settings()).await;

@@ -131,7 +131,7 @@ async fn a_request_that_is_still_arriving_is_refused_with_a_reason() {
 }
 
 #[tokio::test]
-async fn peers_that_do_not_let_go_are_left_behind() {
+async fn connections_that_do_not_close_are_dropped() {
     let short = Settings { farewell: SHORT, ..settings() };
     let folder = tempfile::tempdir().unwrap();
     let harness = Harness::on(baton::open(folder.path()).await.unwrap(), short).await;
@@ -149,7 +149,7 @@ async fn peers_that_do_not_let_go_are_left_behind() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_engine_is_let_go_of_by_everyone_before_the_server_has_ended() {
+async fn all_references_to_the_engine_are_dropped_before_the_server_ends() {
     let folder = tempfile::tempdir().unwrap();
     for round in 0..20 {
         let baton = baton::open(folder.path()).await;
@@ -168,7 +168,7 @@ async fn the_engine_is_let_go_of_by_everyone_before_the_server_has_ended() {
 }
 
 #[tokio::test]
-async fn questions_that_were_asked_before_the_end_are_answered_or_refused() {
+async fn queries_before_the_shutdown_are_answered_or_refused() {
     let harness = Harness::with(Settings { past_threads_max: 1, ..settings() }).await;
     let mut socket = harness.socket().await;
     socket.ask(set(1, "k", 1)).await;
@@ -192,7 +192,7 @@ async fn questions_that_were_asked_before_the_end_are_answered_or_refused() {
 }
 
 #[tokio::test]
-async fn an_address_that_cannot_be_had_is_refused_with_a_code() {
+async fn an_unavailable_address_is_refused_with_a_code() {
     let harness = Harness::new().await;
     let taken = Settings { listen: harness.address, ..settings() };
     let error = Server::bind(harness.baton.clone(), taken).await.err().unwrap();

@@ -28,7 +28,7 @@ fn set(key: &str, value: impl Into<Value>) -> Value {
 }
 
 #[tokio::test]
-async fn a_connection_that_says_nothing_is_closed() {
+async fn a_silent_connection_is_closed() {
     let harness = Harness::with(Settings { head_deadline: SHORT, ..patient() }).await;
     let mut silent = harness.http().await;
     assert_eq!(silent.ends().await, b"", "nothing was asked, so nothing is said");
@@ -39,7 +39,7 @@ async fn a_connection_that_says_nothing_is_closed() {
 }
 
 #[tokio::test]
-async fn a_head_that_does_not_end_is_not_waited_for() {
+async fn an_endless_head_times_out() {
     let harness = Harness::with(Settings { head_deadline: SHORT, ..patient() }).await;
     for beginning in ["G", "GET / HTTP/1.1\r\n", "GET / HTTP/1.1\r\nhost: localhost\r\nx-half"] {
         let mut http = harness.http().await;
@@ -80,7 +80,7 @@ async fn a_body_that_does_not_end_is_answered_with_a_timeout() {
 }
 
 #[tokio::test]
-async fn a_message_that_does_not_end_is_not_waited_for() {
+async fn an_endless_message_times_out() {
     let harness = Harness::with(Settings { body_deadline: SHORT, ..patient() }).await;
     let mut socket = harness.socket().await;
     let whole = socket.framed(&json!({"id": 1, "command": "ping"}));
@@ -106,7 +106,7 @@ async fn a_message_that_does_not_end_is_not_waited_for() {
 }
 
 #[tokio::test]
-async fn a_silent_socket_is_asked_for_a_sign_of_life_and_then_left() {
+async fn a_silent_socket_is_pinged_and_then_closed() {
     let harness = Harness::with(Settings { ping_every: SHORT, ..patient() }).await;
     let mut silent = harness.socket().await;
     let mut alive = harness.socket().await;
@@ -129,7 +129,7 @@ async fn flood(harness: &Harness) {
 }
 
 #[tokio::test]
-async fn a_watcher_that_never_reads_is_left() {
+async fn a_watcher_that_never_reads_is_dropped() {
     let harness = Harness::with(Settings { write_deadline: SHORT, ..patient() }).await;
     let mut events = Http::narrow(harness.address).await;
     events.send("GET /v1/w/watch HTTP/1.1\r\nhost: localhost\r\n\r\n").await;
@@ -144,7 +144,7 @@ async fn a_watcher_that_never_reads_is_left() {
 }
 
 #[tokio::test]
-async fn a_caller_that_never_reads_its_answers_is_left() {
+async fn a_caller_that_never_reads_its_answers_is_disconnected() {
     let harness = Harness::with(Settings { write_deadline: SHORT, ..patient() }).await;
     let mut http = harness.http().await;
     let (greedy, pipelining) = harness.greedy_peers(&mut http).await;
@@ -180,7 +180,7 @@ async fn a_client_that_never_stops_sending_does_not_starve_others() {
 }
 
 #[tokio::test]
-async fn thousands_of_slow_sockets_do_not_hurt_the_others() {
+async fn thousands_of_slow_sockets_do_not_delay_the_others() {
     let wanted = 5_000;
     if !crate::limits::may_open(2 * wanted + 200) {
         return;

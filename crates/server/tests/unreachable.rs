@@ -97,7 +97,7 @@ async fn an_owner_that_cannot_be_reached_is_named_and_logged_once() {
 }
 
 #[tokio::test]
-async fn a_foreign_program_at_the_address_is_given_nothing_and_not_believed() {
+async fn a_foreign_program_at_the_address_gets_nothing_and_is_not_trusted() {
     let mut two = Two::new(&settings()).await;
     let foreign =
         Foreign::new(r#"{"value": "a lie", "shards": [0, 1, 2, 3], "workspaces": []}"#).await;

@@ -144,7 +144,7 @@ async fn the_wait_of_a_closed_connection_ends() {
 /// When the first of two calls leaves the queue of a semaphore, the second may get its permit: not
 /// if the same caller waits in both, and is gone.
 #[tokio::test]
-async fn a_caller_that_is_gone_gets_nothing_by_its_own_departure() {
+async fn a_caller_that_leaves_is_granted_nothing_by_its_own_departure() {
     let harness = Harness::new().await;
     let path = "/v1/w/semaphores/models";
     let body = json!({"permits": 2, "ttl_ms": LONG_MS});
@@ -177,7 +177,7 @@ async fn a_caller_that_is_gone_gets_nothing_by_its_own_departure() {
 }
 
 #[tokio::test]
-async fn a_wait_that_runs_out_is_answered_with_nothing() {
+async fn a_wait_that_times_out_is_answered_with_null() {
     let harness = Harness::new().await;
     let mut socket = harness.socket().await;
     socket.ask(acquire("ada", 0)).await;

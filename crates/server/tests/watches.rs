@@ -96,7 +96,7 @@ async fn a_number_is_free_again_after_unwatch() {
 }
 
 #[tokio::test]
-async fn a_watch_says_where_it_begins() {
+async fn a_watch_reports_its_first_revision() {
     let harness = Harness::new().await;
     let mut socket = harness.socket().await;
     for number in 1..=5 {

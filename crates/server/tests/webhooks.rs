@@ -146,7 +146,7 @@ async fn ends_with(harness: &Harness, kind: &str) {
 }
 
 #[tokio::test]
-async fn a_call_says_what_happened_and_is_signed() {
+async fn a_webhook_call_contains_the_event_and_is_signed() {
     let receiver = Receiver::new(&[]).await;
     let harness = Harness::with(calling(true)).await;
     let url = format!("http://{}/hook?x=1", receiver.address);
@@ -171,7 +171,7 @@ async fn a_call_says_what_happened_and_is_signed() {
 }
 
 #[tokio::test]
-async fn a_call_that_fails_is_made_again_and_one_that_never_can_is_not() {
+async fn a_failed_call_is_retried_unless_it_can_never_succeed() {
     let receiver = Receiver::new(&["500 No", "200 OK", "302 Elsewhere"]).await;
     let harness = Harness::with(calling(true)).await;
     add(&harness, &format!("http://{}/", receiver.address), json!({})).await;
@@ -204,7 +204,7 @@ async fn a_private_address_is_not_called_unless_that_is_allowed() {
 }
 
 #[tokio::test]
-async fn a_call_outlives_the_server_that_does_not_make_any() {
+async fn a_webhook_call_survives_a_server_without_webhooks() {
     let receiver = Receiver::new(&[]).await;
     let folder = tempfile::tempdir().unwrap();
     let harness = Harness::on(baton::open(folder.path()).await.unwrap(), settings()).await;
@@ -301,7 +301,7 @@ async fn a_private_address_is_not_called_over_tls_either() {
 }
 
 #[tokio::test]
-async fn the_name_is_asked_for_and_shaking_hands_has_the_deadline_of_the_call() {
+async fn the_name_is_resolved_and_the_handshake_has_the_deadline_of_the_call() {
     let folder = tempfile::tempdir().unwrap();
     papers(&folder, "localhost");
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();

@@ -56,7 +56,7 @@ fn fields_and_limits_come_from_the_types() {
 
 /// Requests and replies may have types of the same name.
 #[test]
-fn a_result_is_described_as_what_it_is() {
+fn a_result_is_described_by_its_kind() {
     let document = document();
     let history = &document["paths"]["/v1/{workspace}/tasks/{task}/history"]["get"];
     let answered = &history["responses"]["200"]["content"]["application/json"]["schema"];

@@ -45,7 +45,7 @@ pub(crate) fn assert_lines(findings: &[Finding], lines: &[usize]) {
 }
 
 #[test]
-fn a_finding_reads_as_a_place_and_a_sentence() {
+fn a_finding_is_shown_as_a_position_and_a_sentence() {
     let finding = Finding::new("crates/core/src/lib.rs", 7, "too long, break it");
     assert_eq!(finding.to_string(), "crates/core/src/lib.rs:7: too long, break it");
 }

@@ -62,7 +62,7 @@ async fn shake(identity: &Identity, trust: &Trust, host: &str) -> Result<(), Tls
 }
 
 #[tokio::test]
-async fn hands_are_shaken_by_the_right_name_and_authority_only() {
+async fn handshakes_need_the_right_name_and_authority() {
     let folder = tempfile::tempdir().unwrap();
     let (certificate, key) = made(&folder, "server", &["localhost", "127.0.0.1", "::1"]);
     let (other, _) = made(&folder, "other", &["localhost"]);

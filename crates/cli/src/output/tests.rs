@@ -132,7 +132,7 @@ fn yaml_cannot_be_mistaken() {
 }
 
 #[test]
-fn foreign_text_cannot_control_the_terminal() {
+fn text_of_others_cannot_control_the_terminal() {
     let thing = json!({"key": "a\u{1b}[2J\u{9b}\nb"});
     let shown = printed(Mode::Table, |output| output.one(&thing).unwrap());
     assert_eq!(shown, "key  a\\u{1b}[2J\\u{9b} b\n");

@@ -357,7 +357,7 @@ mod tests {
     use super::is_server_url;
 
     #[test]
-    fn the_url_of_a_server_has_a_host() {
+    fn the_url_of_a_server_needs_a_host() {
         for good in [
             "http://a.internal:4747",
             "https://a.internal",

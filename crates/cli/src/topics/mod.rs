@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_fits_on_a_screen_and_says_what_to_type() {
+    fn a_page_fits_on_a_screen_and_contains_commands() {
         for Topic { name, text, .. } in TOPICS {
             assert!(text.lines().count() <= 45, "{name} has {} lines", text.lines().count());
             let widest = text.lines().map(|line| line.chars().count()).max();

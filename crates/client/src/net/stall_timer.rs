@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_server_is_waited_for_only_while_more_is_wanted() {
+    async fn a_read_waits_for_the_server_only_while_more_is_needed() {
         let (pieces, body) = body();
         let mut response_body = ResponseBody::new(body, STALL);
         for _ in 0..3 {

@@ -35,7 +35,7 @@ const NAMESPACE: &str = r#""namespace.create","name":"notes""#;
 const FORK: &str = r#""workspace.fork","to":"other""#;
 
 #[test]
-fn each_role_may_what_those_before_it_may_and_more() {
+fn each_role_includes_the_permissions_of_lower_roles() {
     let steps = [GET, SET, NAMESPACE, FORK];
     for (rank, role) in Role::ALL.into_iter().enumerate() {
         for (need, text) in steps.into_iter().enumerate() {
@@ -143,7 +143,7 @@ fn callers_with_limits_cannot_add_commands_that_run_later() {
 }
 
 #[test]
-fn a_token_speaks_for_its_agent() {
+fn a_token_acts_as_its_agent() {
     let of_ada = |role| Grant { agent: Some(agent("ada")), ..grant(role) };
     assert_eq!(code(&of_ada(Role::Worker), &call(SET)), "yes");
     let as_bob = of_ada(Role::Admin).permits(&workspace("w"), &agent("bob"), &call(SET));

@@ -70,7 +70,7 @@ fn a_context_has_the_sections_that_an_agent_needs() {
 }
 
 #[test]
-fn a_context_never_has_more_tokens_than_it_may() {
+fn a_context_never_exceeds_its_token_budget() {
     let world = fleet();
     let whole = asked(&world, "bob", Some("t-1"), None);
     let items = |context: &Context| -> usize {

@@ -29,7 +29,7 @@ scenarios! {
             r#""depended_on_by":["rule:k"]}]}}"#)),
     ]
 
-    questions_that_make_no_sense_are_refused => [
+    invalid_queries_are_refused => [
         (0, "ada", r#"contract.check schema={"type":"object"}"#,
             "refused contract.schema_without_namespace"),
         (0, "ada", r#"contract.check namespace="nowhere""#, "refused contract.unknown_namespace"),
@@ -46,7 +46,7 @@ fn every_refusal_is_reached() {
 }
 
 #[test]
-fn a_namespace_of_too_many_bytes_is_not_looked_through() {
+fn a_namespace_of_too_many_bytes_is_not_examined() {
     let mut world = check(&[]);
     let value = "x".repeat(1_000_000);
     let fitting = limits::CONTRACT_BYTES_MAX / (value.len() + 16);
@@ -60,7 +60,7 @@ fn a_namespace_of_too_many_bytes_is_not_looked_through() {
 }
 
 #[test]
-fn a_namespace_that_is_too_large_is_not_looked_through() {
+fn a_namespace_that_is_too_large_is_not_examined() {
     let mut world = check(&[]);
     let batch = 1_000;
     for number in 0..limits::CONTRACT_ENTRIES_MAX / batch {

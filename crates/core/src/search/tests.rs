@@ -192,7 +192,7 @@ fn words_and_fields_find_matching_records() {
 }
 
 #[test]
-fn a_result_says_what_it_can_be_found_by() {
+fn a_search_result_contains_its_fields() {
     let world = house();
     let results = world.index.search(&search("status:failed"), 10, Timestamp(0), |_, _| true);
     let results = results.unwrap();
@@ -218,7 +218,7 @@ fn records_that_the_space_has_forgotten_are_not_found() {
 }
 
 #[test]
-fn entries_go_with_their_namespace_and_come_back_with_new_values() {
+fn entries_are_deleted_with_their_namespace_and_created_again_with_new_values() {
     let mut world = house();
     world.act(20, "cho", "namespace.delete notes");
     world.act(21, "cho", "state.set shared/plan/north \"calm\"");
@@ -285,7 +285,7 @@ fn an_invalid_search_is_refused_with_position_and_reason() {
 }
 
 #[test]
-fn a_cursor_that_is_none_is_refused() {
+fn an_invalid_cursor_is_refused() {
     let world = house();
     for cursor in ["", "nonsense", "1.2", "1.2.3", "1.2.99999999999.x", "-1.2.3.x"] {
         let asked = Search { cursor: Some(cursor.to_owned()), ..search("wall") };
@@ -295,7 +295,7 @@ fn a_cursor_that_is_none_is_refused() {
 }
 
 #[test]
-fn pages_go_on_where_the_one_before_ended() {
+fn pages_continue_where_the_previous_one_ended() {
     let mut world = house();
     for number in 0..8 {
         world.act(21, "ada", &format!("state.set shared/many/{number} 1"));
@@ -310,7 +310,7 @@ fn pages_go_on_where_the_one_before_ended() {
 }
 
 #[test]
-fn a_page_does_not_look_at_everything() {
+fn a_page_examines_a_limited_number_of_records() {
     let mut world = World::default();
     for number in 0..2 * limits::SEARCH_EXAMINED_MAX {
         world.act(1, "ada", &format!("state.set shared/k{number} 1"));
@@ -370,7 +370,7 @@ fn keys_and_events_leave_for_room_but_tasks_and_messages_stay() {
 }
 
 #[test]
-fn the_living_are_numbered_anew_when_most_are_dead() {
+fn live_slots_are_renumbered_when_most_are_unused() {
     let mut world = World::default();
     world.act(1, "ada", "task.create build");
     for now in 2..3_000 {

@@ -156,7 +156,7 @@ scenarios! {
             "refused transaction.precondition_failed 0"),
     ]
 
-    a_transaction_has_its_bounds => [
+    a_transaction_has_limits => [
         (0, "ada", "many 1000 state.set shared/k{} 1", "1000 state.set"),
         (0, "ada", "many 1001 state.set shared/k{} 1", "refused transaction.too_large commands"),
     ]

@@ -93,7 +93,7 @@ fn bytes_that_are_no_entry_are_refused() {
 
 #[test]
 #[should_panic(expected = "time 281474976710656 does not fit 48 bits")]
-fn a_time_beyond_48_bits_is_a_mistake_of_the_caller() {
+fn a_time_beyond_48_bits_is_an_error_of_the_caller() {
     let _ =
         Entry::new(WriteHead { revision: 1, time_ms: 1 << 48, version: 1, author: 1 }, "k", b"");
 }

@@ -48,7 +48,7 @@ fn a_frame_is_read_whatever_the_order_of_its_fields() {
 }
 
 #[test]
-fn a_value_stays_the_bytes_that_came() {
+fn a_value_keeps_its_bytes() {
     let text = r#"{"command":"state.set","namespace":"shared","key":"plan",
             "value": {"z":1.50,  "a":"ö\n"} }"#;
     let Ok(Call::Command(Command::State(state::Command::Set(set)))) = call(text) else {
@@ -272,7 +272,7 @@ fn an_agent_is_the_actor_or_the_subject() {
 }
 
 #[test]
-fn a_transaction_brings_commands_and_names_the_bad_one() {
+fn an_invalid_command_of_a_transaction_is_named() {
     let text = r#"{"command":"transaction","require":[{"entry":{"namespace":"shared","key":"k",
             "version":0}}],
         "commands":[{"command":"state.set","namespace":"shared","key":"plan","value":1},
@@ -326,7 +326,7 @@ fn watches_are_begun_and_ended() {
 }
 
 #[test]
-fn a_frame_that_cannot_be_read_is_still_known_by_its_number() {
+fn the_error_of_an_invalid_frame_has_its_number() {
     let deep = format!(r#"{{"id":7,"value":{}{}}}"#, "[".repeat(65), "]".repeat(65));
     assert!(Frame::parse(&deep).is_err());
     assert_eq!(Frame::number(&deep), Some(7));
@@ -444,7 +444,7 @@ fn replies_survive_a_round_trip() {
 }
 
 #[test]
-fn an_entry_written_by_hand_is_what_serde_writes() {
+fn an_entry_written_by_hand_equals_the_output_of_serde() {
     let (_, answers, _) = happened(&STORY);
     let mut entries = 0;
     for answer in &answers {
@@ -581,7 +581,7 @@ fn a_problem_keeps_the_winning_entry_as_it_is() {
 }
 
 #[test]
-fn the_usual_is_read_as_everything_else_is() {
+fn the_fast_path_reads_frames_like_the_general_path() {
     let fields = [
         r#""namespace":"shared","key":"plan","value":{"a": [1]}"#,
         r#""value":null,"key":"a/b ö","namespace":"agent:ada","expected_version":0"#,

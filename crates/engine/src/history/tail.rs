@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn finds_the_newest_touch_at_or_before_a_revision() {
+    fn finds_the_newest_change_at_or_before_a_revision() {
         let mut tail = Tail::from(11);
         for revision in 11..=20 {
             tail.push(location(revision), 50, [u32::try_from(revision % 3).unwrap()].into_iter());

@@ -67,7 +67,7 @@ fn get<L: Log>(shard: &Shard<L>, namespace: NamespaceName, text: &str) -> HeldAn
 }
 
 #[test]
-fn a_read_names_no_revision_that_may_yet_be_lost() {
+fn a_read_returns_no_revision_that_may_still_be_lost() {
     let shard = open(MemoryLog::default());
     write_durably(&shard, "old");
     write(&shard, NamespaceName::shared(), "new");
@@ -383,7 +383,7 @@ fn a_question_about_an_absent_workspace_leaves_nothing_in_memory() {
 }
 
 #[test]
-fn so_many_workspaces_are_in_memory_and_no_more() {
+fn the_number_of_workspaces_in_memory_is_limited() {
     let options = Options { residents_max: 64, ..Options::default() };
     let clock = ManualClock::at(Timestamp(1_000_000));
     let shard = Shard::open(MemoryLog::default(), Arc::new(clock.clone()), options).unwrap();

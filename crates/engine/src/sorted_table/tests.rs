@@ -217,7 +217,7 @@ fn frames_that_changed_places_are_detected() {
 }
 
 #[test]
-fn no_bytes_make_the_reader_panic_or_lie() {
+fn no_bytes_make_the_reader_panic_or_return_wrong_values() {
     let model = numbered(1200);
     let bytes = written(&model);
     let mut random = SmallRng::seed_from_u64(1);

@@ -124,7 +124,7 @@ fn a_stopped_disk_stays_silent_until_the_power_cut() {
 }
 
 #[test]
-fn a_full_disk_takes_what_does_not_grow() {
+fn a_full_disk_accepts_commands_that_free_space() {
     let disk = FaultyDisk::new(1);
     let file = synced_file(&disk, &[1; 1000]);
     disk.set_capacity(Some(1000));

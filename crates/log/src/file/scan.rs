@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_magic_is_found_wherever_it_lies() {
+    fn the_magic_is_found_at_any_offset() {
         let mut bytes = vec![0; 3 * 4096 + 7];
         for at in 0..=bytes.len() - RECORD_MAGIC.len() {
             bytes[at..at + 4].copy_from_slice(&RECORD_MAGIC);

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn strangers_push_out_nothing_that_is_known_and_repeats_are_counted() {
+    fn unauthenticated_refusals_evict_no_authenticated_ones_and_repeats_are_counted() {
         let denials = Denials::default();
         keep(&denials, Some("ada"), "state.set");
         for number in 0..2 * KEPT_MAX {
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_go_on_where_the_last_one_ended() {
+    fn pages_continue_where_the_last_one_ended() {
         let denials = Denials::default();
         for number in 0..25 {
             keep(&denials, Some(if number % 2 == 0 { "ada" } else { "bob" }), "state.set");
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_is_shown_can_do_harm() {
+    fn displayed_text_is_escaped() {
         for (text, shown) in [
             ("GET /v1/w", "GET /v1/w"),
             ("a\r\nb\x1b[31m\0", "a\\r\\nb\\u{1b}[31m\\u{0}"),

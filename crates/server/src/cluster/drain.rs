@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_servers_with_one_address_the_one_that_beats_is_meant() {
+    fn of_two_servers_with_one_address_the_living_one_is_used() {
         let mut routes = routes(&[("old", false), ("new", false)]);
         for (server, age_ms) in routes.servers.iter_mut().zip([1_900, 100]) {
             server.address = "http://a:4747".to_owned();

@@ -43,7 +43,7 @@ fn a_single_workspace_has_the_whole_budget() {
 }
 
 #[test]
-fn beside_others_it_is_a_share_a_round() {
+fn a_workspace_beside_others_has_one_share_per_round() {
     let (fairness, noisy, quiet) = contended();
     assert_eq!(take(&fairness, &noisy, false, 5), 5);
     assert_eq!(take(&fairness, &noisy, false, 5), QUANTUM - 5);
@@ -130,7 +130,7 @@ fn a_caller_that_leaves_the_queue_wakes_the_next() {
 }
 
 #[test]
-fn when_the_others_are_gone_the_line_is_too() {
+fn the_queue_is_empty_when_the_others_are_gone() {
     let (fairness, noisy, _) = contended();
     take(&fairness, &noisy, false, QUANTUM);
     let mut queued: Vec<_> = (0..3).map(|_| Box::pin(fairness.wait_turn(&noisy))).collect();

@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn an_endpoint_is_taken_apart() {
+    fn an_endpoint_is_parsed() {
         for (given, host, port, path) in [
             ("http://collector:4318", "collector", 4318, "/v1/traces"),
             ("http://collector/", "collector", 80, "/v1/traces"),

@@ -94,7 +94,7 @@ fn unlimited_resources_have_no_meter() {
 }
 
 #[test]
-fn meters_at_rest_do_not_pile_up() {
+fn unused_meters_are_removed() {
     let quotas = Quotas { workspace: operations(1), ..Quotas::default() };
     let meters = Meters::new(&quotas).expect("all are limited");
     let busy = meters.of(&name("busy")).expect("it is limited");
@@ -110,7 +110,7 @@ fn meters_at_rest_do_not_pile_up() {
 }
 
 #[test]
-fn a_seat_is_free_again_when_it_is_left() {
+fn a_slot_is_free_again_when_it_is_released() {
     let quota = Quota { watches_max: Some(1), ..Quota::default() };
     let meters = [Meter::new(Owner::Token, quota), Meter::new(Owner::Workspace, quota)];
     let quota_guards = QuotaGuard::of_watch(&meters).expect("there is one");

@@ -219,7 +219,7 @@ async fn a_watch_delivers_nothing_before_its_start_was_confirmed() {
 }
 
 #[tokio::test]
-async fn a_line_to_a_slow_peer_loses_nothing() {
+async fn a_connection_to_a_slow_peer_loses_nothing() {
     let fixture = Fixture::open().await;
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("there is a free port");
     let address = listener.local_addr().expect("it listens");
@@ -254,7 +254,7 @@ async fn a_line_to_a_slow_peer_loses_nothing() {
 }
 
 #[tokio::test]
-async fn a_peer_that_is_gone_is_said_to_be() {
+async fn a_peer_that_is_gone_is_reported() {
     let fixture = Fixture::open().await;
     let (queue, peer) = fixture.queue().await;
     fixture.make_busy();

@@ -35,7 +35,7 @@ fn hostile() -> Vec<(&'static str, String)> {
 }
 
 #[tokio::test]
-async fn hostile_documents_are_refused_by_every_door() {
+async fn hostile_documents_are_refused_on_every_interface() {
     let harness = Harness::new().await;
     let mut bystander = harness.http().await;
     for (what, text) in hostile() {

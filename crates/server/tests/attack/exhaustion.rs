@@ -74,7 +74,7 @@ async fn calls_that_wait_and_uploads_end_with_their_token() {
 }
 
 #[tokio::test]
-async fn a_refusal_by_the_head_costs_no_other_request() {
+async fn a_refusal_because_of_the_head_affects_no_other_request() {
     let harness = Harness::new().await;
     let body = json!({"command": "state.set", "namespace": "shared", "key": "k", "value": 1});
     let body = format!("{body}{}", " ".repeat(4_000));
@@ -105,7 +105,7 @@ async fn a_refusal_by_the_head_costs_no_other_request() {
 }
 
 #[tokio::test]
-async fn a_large_body_that_is_not_read_ends_the_connection_in_words() {
+async fn an_unread_large_body_ends_the_connection_with_a_reason() {
     let harness = Harness::new().await;
     let mut http = harness.http().await;
     http.send("POST /v1/w/nothing HTTP/1.1\r\nhost: localhost\r\ncontent-length: 300000\r\n\r\n")
@@ -127,7 +127,7 @@ async fn a_large_body_that_is_not_read_ends_the_connection_in_words() {
 }
 
 #[tokio::test]
-async fn an_upload_that_drips_is_not_waited_for() {
+async fn a_slow_upload_times_out() {
     let settings = Settings {
         body_deadline: Duration::from_millis(400),
         upload_rate_min: 1 << 20,
@@ -198,7 +198,7 @@ async fn slow_bodies_of_one_workspace_leave_room_for_another() {
 }
 
 #[tokio::test]
-async fn asking_about_workspaces_that_are_not_there_takes_no_memory() {
+async fn queries_about_missing_workspaces_take_no_memory() {
     let harness = Harness::new().await;
     let mut socket = harness.socket().await;
     for number in 0..300 {

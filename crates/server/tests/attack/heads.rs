@@ -10,7 +10,7 @@ use crate::harness::Harness;
 const INJECTED: &str = "x-injected";
 
 #[tokio::test]
-async fn nothing_that_is_said_becomes_a_line_of_a_head() {
+async fn no_message_text_becomes_a_header_line() {
     let harness = Harness::new().await;
     for name in [
         "a%0d%0ax-injected:%201",
@@ -75,7 +75,7 @@ async fn lengths_that_contradict_each_other_are_not_guessed_at() {
 }
 
 #[tokio::test]
-async fn a_handshake_cannot_be_talked_into_another_name() {
+async fn a_handshake_cannot_select_another_name() {
     let harness = Harness::new().await;
     for (name, value) in [
         ("host", "localhost:4747@evil.example"),

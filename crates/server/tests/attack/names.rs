@@ -105,7 +105,7 @@ async fn no_spelling_of_a_namespace_opens_it() {
 
 /// A key is the same through a path and through a document, byte for byte, or is refused by both.
 #[tokio::test]
-async fn a_key_is_what_it_is_at_every_door() {
+async fn a_key_is_the_same_on_every_interface() {
     let harness = Harness::new().await;
     let mut http = harness.http().await;
     let keys = [

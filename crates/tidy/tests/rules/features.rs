@@ -125,7 +125,7 @@ fn every_operation_is_part_of_a_scenario() {
 }
 
 #[test]
-fn a_feature_that_nothing_shows_is_caught() {
+fn a_feature_without_a_test_is_caught() {
     let scenario = File::new("spec/scenarios/a.txt", "at 0s ada state.set key=a\n");
     let test = File::new("crates/a/src/b.rs", "#[test]\nfn it_holds() {}\n");
     let known = known(&[scenario.clone(), test]);

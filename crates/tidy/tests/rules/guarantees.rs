@@ -111,7 +111,7 @@ fn promises_name_existing_tests() {
 }
 
 #[test]
-fn a_promise_that_nothing_holds_is_caught() {
+fn a_promise_without_a_test_is_caught() {
     let planted =
         File::new(PLANTED, "const P: [(&str, &str); 1] = [\n    (\"a.b\", \"why\"),\n];\n");
     let test = File::new("crates/a/src/b.rs", "#[test]\nfn it_holds() {}\n");

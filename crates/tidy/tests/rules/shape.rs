@@ -134,7 +134,7 @@ fn folder(names: &[&str]) -> Vec<File> {
 }
 
 #[test]
-fn a_misshapen_primitive_is_caught() {
+fn a_primitive_with_missing_files_is_caught() {
     assert_lines(&shapes(&folder(&PARTS)), &[]);
     assert_lines(&shapes(&folder(&["mod.rs", "vocabulary.rs"])), &[1, 1, 1, 1, 1]);
     let more = [&PARTS[..], &["waiters.rs", "table/index.rs"]].concat();

@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn foreign_text_cannot_control_the_terminal() {
+    fn text_of_others_cannot_control_the_terminal() {
         let mut narrator = Narrator::default();
         let said = r#""type": "topic.posted", "subject": "topics/news", "agent": "ada",
             "topic": "news", "body": "\u001b[2J", "live": false"#;

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn each_trouble_is_reported_when_it_begins_and_when_it_ends() {
+    fn each_problem_is_reported_when_it_begins_and_when_it_ends() {
         let now = SystemClock::default().now().0;
         let well = View { log_clock_ms: (now, baton_cluster::now_ms()), ..View::default() };
         let away = well.troubled("connection refused");

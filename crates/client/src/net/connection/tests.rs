@@ -19,7 +19,7 @@ fn multiplexer() -> Multiplexer {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_quiet_line_is_kept_and_a_dead_one_given_up() {
+async fn a_silent_connection_is_kept_and_a_dead_one_is_closed() {
     let (near, mut far) = pipe().await;
     let (multiplexer, mut heard, begun) = (multiplexer(), false, Instant::now());
     let hour = Duration::from_hours(1);
@@ -36,7 +36,7 @@ async fn a_quiet_line_is_kept_and_a_dead_one_given_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_takes_nothing_does_not_keep_the_client_from_listening() {
+async fn a_server_that_does_not_read_does_not_block_the_reads_of_the_client() {
     // So small that the request does not fit before the server has read.
     let (near, far) = duplex(64);
     let near = WebSocketStream::from_raw_socket(near, Role::Client, None).await;

@@ -113,7 +113,7 @@ async fn an_answer_at_the_last_moment_counts() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_closing_is_sent_nothing_more() {
+async fn nothing_more_is_sent_to_a_closing_server() {
     let multiplexer = multiplexer(Options { automatic_keys: false, ..Options::default() });
     let mut first = pin!(multiplexer.call(1, encoded("a"), Effect::Changes));
     assert!(is_pending(first.as_mut()));
@@ -192,7 +192,7 @@ async fn more_bytes_than_may_wait_are_refused_but_one_call_always_fits() {
 }
 
 #[tokio::test]
-async fn a_call_on_which_the_server_would_hang_up_is_not_sent() {
+async fn a_call_that_would_make_the_server_close_the_connection_is_not_sent() {
     let multiplexer = multiplexer(Options { request_bytes_max: 3, ..Options::default() });
     let error = multiplexer.call(1, encoded("four"), Effect::Changes).await.unwrap_err();
     assert_eq!(error.code(), "request.too_large");
@@ -209,7 +209,7 @@ async fn more_watches_than_may_be_are_refused() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watch_that_keeps_ending_is_asked_for_ever_more_patiently() {
+async fn a_watch_that_keeps_ending_is_resumed_with_growing_pauses() {
     let multiplexer = multiplexer(Options::default());
     let begin = async {
         multiplexer.work().await;
@@ -274,7 +274,7 @@ fn granted(id: u64) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_asks_to_wait_has_that_time_on_top() {
+async fn the_timeout_of_a_waiting_call_includes_its_wait() {
     for (wait_ms, seconds) in [(0, 30), (3_600_000, 3_630)] {
         let multiplexer = multiplexer(Options::default());
         let begun = Instant::now();

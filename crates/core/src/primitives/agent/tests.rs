@@ -38,7 +38,7 @@ scenarios! {
         (2, "ada", "agent.leave ada token=1",      "refused agent.stale_token"),
     ]
 
-    beating_often_costs_nothing => [
+    frequent_heartbeats_are_not_recorded => [
         (0,    "ada", "agent.register ada ttl_ms=1000",
             "agent.joined ada token=1 ttl=1000; namespace.created agent:ada"),
         (100,  "ada", "agent.heartbeat ada",       "r1: ada active token=1 seen=0"),
@@ -280,7 +280,7 @@ fn every_event_happens() {
 
 /// A batch that cannot be committed would be retried forever.
 #[test]
-fn many_are_lost_in_several_batches_that_each_hold_all_they_let_go() {
+fn many_agents_are_lost_in_several_batches_each_with_its_releases() {
     let joined = "agent.joined a0 token=1 ttl=1000; namespace.created agent:a0; \
                   agent.joined a1 token=2 ttl=1000; namespace.created agent:a1";
     let mut world = check(&[(0, "ada", "many 2 agent.register a{} ttl_ms=1000", joined)]);
@@ -435,7 +435,7 @@ fn the_log_of_an_agent_that_dies_reads_as_a_story() {
 
 /// The tokens of all agents below are void with the first commit.
 #[test]
-fn agents_below_end_in_several_commits_if_one_cannot_hold_all_they_let_go() {
+fn agents_below_end_in_several_commits_if_one_cannot_hold_all_releases() {
     let mut world = check(&[(
         0,
         "boss",

@@ -57,7 +57,7 @@ scenarios! {
         (7_000, "ada", "time",                      "artifact.expired @a"),
     ]
 
-    entries_that_expire_move_or_go_with_their_namespace_let_go => [
+    entries_that_expire_move_or_are_deleted_release_their_artifacts => [
         (0, "ada", r#"artifact.put @a place="^1" bytes=5 keep_ms=1000"#,
             "artifact.put @a at ^1 bytes=5 application/octet-stream keep=1000"),
         (0, "ada", "namespace.create drafts",   "namespace.created drafts"),
@@ -76,7 +76,7 @@ scenarios! {
         (700, "ada", "artifact.get @a", "@a bytes=5 held=0 [] until 1700"),
     ]
 
-    a_task_holds_what_it_shall_use_and_what_came_of_it => [
+    a_task_holds_the_artifacts_of_its_definition_and_result => [
         (0, "ada", r#"artifact.put @a place="^1" bytes=5"#,
             "artifact.put @a at ^1 bytes=5 application/octet-stream keep=86400000"),
         (0, "ada", r#"artifact.put @b place="^2" bytes=5"#,
@@ -148,7 +148,7 @@ scenarios! {
         (5_000, "ada", "artifact.list", "[@a, @b] bytes=10"),
     ]
 
-    only_what_says_that_it_is_an_artifact_is_refused => [
+    only_explicit_references_to_missing_artifacts_are_refused => [
         (0, "ada", r#"state.set shared/image {"digest":"@a"}"#,
             r#"state.set shared/image v1 = {"digest":"@a"}"#),
         (0, "ada", r#"state.set shared/file {"artifact":"@a"}"#,    "refused artifact.not_found"),
@@ -229,7 +229,7 @@ fn one_workspace_has_its_share() {
 }
 
 #[test]
-fn tasks_that_are_forgotten_let_go() {
+fn forgotten_tasks_release_their_artifacts() {
     let mut world = crate::testing::check(&[
         (
             0,
@@ -272,7 +272,7 @@ fn every_word_is_reached() {
 
 /// A forgotten message references nothing, whether it was mail or a request with its reply.
 #[test]
-fn messages_that_are_forgotten_let_go() {
+fn forgotten_messages_release_their_artifacts() {
     let mut world = World::new(Space::default());
     for line in [
         r#"artifact.put @a place="^1" bytes=5 keep_ms=1000"#,

@@ -57,7 +57,7 @@ scenarios! {
             "barrier.arrived gate g1 by bob count=3; barrier.opened gate g1"),
     ]
 
-    a_session_that_ends_takes_its_arrivals_along => [
+    the_end_of_a_session_withdraws_its_arrivals => [
         (0, "ada", "agent.register ada",
             "agent.joined ada token=1 ttl=60000; namespace.created agent:ada"),
         (0, "ada", "barrier.arrive east count=2 wait_ms=100",
@@ -110,7 +110,7 @@ scenarios! {
              barrier.arrived gate g2 by bob count=2"),
     ]
 
-    an_agent_is_at_so_many_at_a_time => [
+    the_barriers_of_an_agent_are_limited => [
         (0, "ada", "many 500 barrier.arrive b{} count=2", "500 barrier.arrived"),
         (0, "ada", "barrier.arrive new count=2",      "refused barrier.too_many"),
         // The arrival that opens it does not stay.

@@ -53,7 +53,7 @@ scenarios! {
             "state.expired shared/a v1; contract.broken c of bob: shared/a None"),
     ]
 
-    a_schema_that_excludes_or_promises_less_is_refused => [
+    a_schema_that_excludes_or_guarantees_less_is_refused => [
         (0, "bob", r#"contract.declare c keys=[{"key":"n/k","type":"object","fields":["a"],
             "schema":{"properties":{"b":{"type":"integer"}}}}] on_break="refuse""#,
             "contract.declared c"),
@@ -130,7 +130,7 @@ fn a_large_namespace_is_not_searched_for_a_pattern() {
 }
 
 #[test]
-fn a_field_that_was_renamed_is_named() {
+fn a_renamed_field_is_reported() {
     let mut world = check(&[]);
     world.run(0, "ada", r#"state.set shared/plan {"steps":[1,2],"by":"ada"}"#);
     world.run(0, "bob", PLAN);
@@ -140,7 +140,7 @@ fn a_field_that_was_renamed_is_named() {
 }
 
 #[test]
-fn all_commands_of_a_transaction_share_what_checks_may_cost() {
+fn all_commands_of_a_transaction_share_the_limit_of_checks() {
     let mut world = check(&[]);
     for number in 0..40 {
         let declared = format!(

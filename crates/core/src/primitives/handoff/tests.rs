@@ -172,7 +172,7 @@ scenarios! {
         (1_001, "ann", r#"handoff.list status="expired""#, "[h-0000000001 expired ada to `bob`]"),
     ]
 
-    keys_go_along_with_the_task => [
+    keys_move_with_the_task => [
         (0, "ada", "agent.register ada",
             "agent.joined ada token=1 ttl=60000; namespace.created agent:ada"),
         (0, "ada", "state.set agent:ada/plan 1",    "state.set agent:ada/plan v1 = 1"),
@@ -271,7 +271,7 @@ scenarios! {
         (102, "eve", "task.claim",                  "task.claimed t by eve token=7"),
     ]
 
-    the_death_of_either_side_loses_nothing => [
+    the_crash_of_either_side_loses_nothing => [
         (0, "ada", "agent.register ada ttl_ms=1000",
             "agent.joined ada token=1 ttl=1000; namespace.created agent:ada"),
         (0, "bob", "agent.register bob ttl_ms=5000",
@@ -379,7 +379,7 @@ scenarios! {
         (110, "zed", "handoff.approve h-0000000007", "refused handoff.wrong_status"),
     ]
 
-    rules_are_asked_before_anything_is_handed_over => [
+    rules_are_evaluated_before_anything_is_handed_over => [
         (0, "ann", r#"rule.add topic check={"required_keys":["topic"]} on={"task_type":"write"}"#,
             r#"rule.added topic error {"required_keys":["topic"]}"#),
         (0, "ann", r#"rule.add there check={"receiver_alive":true} severity="warning""#,
@@ -401,7 +401,7 @@ scenarios! {
              task.offered t by h-0000000006"),
     ]
 
-    going_round_in_circles_is_noticed => [
+    a_loop_of_handoffs_is_detected => [
         (0, "ann", r#"task.create write id="t""#,   "task.created t write ready"),
         (0, "ada", r#"task.claim task="t""#,        "task.claimed t by ada token=2"),
         (0, "ada", r#"handoff.execute bob task="t" token=2"#,

@@ -5,7 +5,7 @@ use crate::limits;
 use crate::testing::{World, check, check_codes, check_coverage, scenarios};
 
 scenarios! {
-    all_have_finished_however_that_was => [
+    a_join_over_all_settles_whatever_the_outcomes => [
         (0, "ann", r#"all: task.create w id="a" & task.create w id="b" & task.create w id="c""#,
             "task.created a w ready; task.created b w ready; task.created c w ready"),
         (1, "ann", r#"join.create tasks=["c","a","b"]"#,

@@ -74,7 +74,7 @@ scenarios! {
         (1000, "ada", "lock.release door token=6",      "lock.released door token=6"),
     ]
 
-    a_session_that_ends_lets_go_of_holds_and_waits => [
+    the_end_of_a_session_releases_holds_and_waits => [
         (0, "ada", "agent.register ada",
             "agent.joined ada token=1 ttl=60000; namespace.created agent:ada"),
         (0, "ada", "lock.acquire door",                 "lock.acquired door by ada token=2"),

@@ -122,7 +122,7 @@ scenarios! {
         (90, "ada", "message.send bob 1 ttl_ms=0", "refused message.out_of_range"),
     ]
 
-    conversations_go_by_their_first_message => [
+    conversations_are_grouped_by_their_first_message => [
         (0, "ada", "message.send bob 1",        "message.sent m-0000000001 to bob 1"),
         (1, "bob", "message.send ada 2 reply_to=\"m-0000000001\"",
             "message.sent m-0000000002 to ada in m-0000000001 2"),
@@ -180,7 +180,7 @@ scenarios! {
         (17, "ada", "message.request bob 7 timeout_ms=0", "refused message.out_of_range"),
     ]
 
-    an_agent_that_polls_can_be_asked => [
+    an_agent_that_polls_receives_requests => [
         (0, "bob", "agent.register bob",
             "agent.joined bob token=1 ttl=60000; namespace.created agent:bob"),
         (0, "ada", "message.request bob 7",     "refused message.no_handler"),
@@ -192,7 +192,7 @@ scenarios! {
         (3, "ada", "message.request eve 7",     "refused message.no_handler"),
     ]
 
-    a_handler_that_fails_says_so => [
+    the_error_of_a_handler_reaches_the_sender => [
         (0, "bob", "handler.register sum",      "refused message.no_session"),
         (0, "bob", "agent.register bob",
             "agent.joined bob token=1 ttl=60000; namespace.created agent:bob"),
@@ -213,7 +213,7 @@ scenarios! {
         (3, "bob", "handler.list handler=\"sum\" limit=0", "refused message.out_of_range"),
     ]
 
-    requests_go_in_turns_and_on_to_another_when_a_handler_dies => [
+    requests_are_distributed_and_redirected_when_a_handler_dies => [
         (0, "bob", "agent.register bob",
             "agent.joined bob token=1 ttl=60000; namespace.created agent:bob"),
         (0, "eve", "agent.register eve",
@@ -282,7 +282,7 @@ scenarios! {
         (6, "ada", "#k message.request bob 7 timeout_ms=5", "refused message.timed_out"),
     ]
 
-    a_session_that_ends_waits_no_longer => [
+    the_end_of_a_session_ends_its_waits => [
         (0, "bob", "agent.register bob",
             "agent.joined bob token=1 ttl=60000; namespace.created agent:bob"),
         (0, "bob", "inbox.receive wait_ms=9",   "message.queued bob call=2 until 9; call 2 waits"),
@@ -314,7 +314,7 @@ scenarios! {
             "message.acked m-0000000002 to eve"),
     ]
 
-    one_agent_waits_so_often_and_no_more => [
+    the_waiting_calls_of_an_agent_are_limited => [
         (0, "bob", "inbox.receive wait_ms=9", "message.queued bob call=1 until 9; call 1 waits"),
         (0, "bob", "inbox.receive wait_ms=9", "message.queued bob call=2 until 9; call 2 waits"),
         (0, "bob", "inbox.receive wait_ms=9", "message.queued bob call=3 until 9; call 3 waits"),

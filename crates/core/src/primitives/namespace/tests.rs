@@ -10,7 +10,7 @@ use crate::testing::{World, check, check_codes, check_coverage, scenarios};
 use crate::time::Timestamp;
 
 scenarios! {
-    a_namespace_lives_and_dies_with_its_entries => [
+    a_namespace_is_created_and_deleted_with_its_entries => [
         (0, "ada", "namespace.get shared",    "namespace shared by baton r0"),
         (1, "ada", "namespace.get a",         "refused namespace.not_found"),
         (1, "ada", "namespace.configure a rules={}", "refused namespace.not_found"),
@@ -143,7 +143,7 @@ fn full() -> World {
 }
 
 #[test]
-fn a_full_workspace_takes_no_namespace_and_no_agent_that_needs_one() {
+fn a_full_workspace_accepts_no_namespace_and_no_new_agent() {
     full().check(&[
         (0, "ada", "namespace.create a", "refused namespace.too_many"),
         (0, "ada", "namespace.create n1", "refused namespace.exists"),

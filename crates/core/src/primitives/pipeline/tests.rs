@@ -73,7 +73,7 @@ scenarios! {
             "pipeline.stage_completed p/a = null; pipeline.failed p"),
     ]
 
-    an_output_is_accepted_by_another => [
+    an_output_is_accepted_by_another_agent => [
         (0, "ann", r#"pipeline.create p stages=[{"name":"a","agent":"ada",
             "reviewers":{"agents":["ada"]}}]"#,     "refused pipeline.bad_stages"),
         (0, "ann", r#"pipeline.create p stages=[{"name":"a","review":true},{"name":"b",
@@ -139,7 +139,7 @@ scenarios! {
         (8, "ann", "pipeline.output r a",           "a failed: null"),
     ]
 
-    a_stage_fails_and_is_tried_again => [
+    a_stage_fails_and_is_retried => [
         (0, "ann", r#"pipeline.create p stages=[{"name":"a","max_retries":1},{"name":"b"}]"#,
             "pipeline.created p [a, b]; pipeline.stage_ready p/a"),
         (0, "ann", "pipeline.retry_stage p a",      "refused pipeline.wrong_order"),
@@ -323,7 +323,7 @@ scenarios! {
         (0, "ann", "pipeline.output p b",           "b completed: []"),
     ]
 
-    aborting_cancels_what_runs => [
+    aborting_cancels_running_tasks => [
         (0, "ann", r#"pipeline.create p automatic stages=[{"name":"a"},{"name":"b","after":[]},
                       {"name":"c","after":["a","b"]}]"#,
             "pipeline.created p [a, b, c] automatic; \
@@ -621,7 +621,7 @@ fn a_hundred_stages_are_left_out_in_one_commit() {
 
 /// The total size of unfinished pipelines is limited, and finished ones do not count.
 #[test]
-fn there_may_only_be_so_much_of_them() {
+fn the_size_and_number_of_pipelines_are_limited() {
     let mut world = World::new(Space::default());
     let input = limits::VALUE_BYTES_MAX;
     let create = |name: usize| {

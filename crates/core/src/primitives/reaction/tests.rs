@@ -9,7 +9,7 @@ use crate::testing::{World, check, check_codes, check_coverage, scenarios};
 use crate::time::Timestamp;
 
 scenarios! {
-    a_reaction_lives_is_switched_replaced_and_goes => [
+    a_reaction_is_added_switched_replaced_and_removed => [
         (0, "ada", "reaction.list", "[record-active-agents, record-completed-tasks]"),
         (0, "ada", "reaction.remove note", "refused reaction.not_found"),
         (0, "ada", "reaction.enable note", "refused reaction.not_found"),
@@ -90,7 +90,7 @@ scenarios! {
              reaction.ran b by ada on 0 deep 0 did 1; state.set shared/two v2 = \"bob\""),
     ]
 
-    a_condition_is_asked_of_the_event => [
+    a_condition_is_evaluated_over_the_event => [
         (0, "ada", r#"reaction.add hot on={"type":"reading","where":"event.payload.celsius>30"}
             do=[{"command":"task.create","type":"cool","id":"cool-{{payload.room}}"}]"#,
             "reaction.added hot 1"),
@@ -228,7 +228,7 @@ fn every_event_happens() {
 const ADD: &str = r#"on={"type":"x"} do=[{"command":"event.emit","type":"y"}]"#;
 
 #[test]
-fn a_workspace_has_so_many_reactions_and_no_more() {
+fn the_number_of_reactions_is_limited() {
     let mut world = check(&[]);
     for number in 0..limits::REACTIONS_MAX {
         let added = world.run(0, "ada", &format!("reaction.add r{number} {ADD}"));
@@ -392,7 +392,7 @@ fn write_long(bytes: usize) -> Request {
 
 /// Sixteen copies of a large event are a single run, which nothing interrupts.
 #[test]
-fn a_run_that_takes_long_is_not_begun_where_others_wait() {
+fn a_long_run_is_not_started_on_the_serving_thread() {
     let ada = AgentId::parse("ada").unwrap();
     let copy = |key: usize| {
         format!(

@@ -9,7 +9,7 @@ use crate::testing::{World, check, check_codes, check_coverage, scenarios};
 use crate::time::Timestamp;
 
 scenarios! {
-    a_rule_lives_is_replaced_and_goes => [
+    a_rule_is_added_replaced_and_removed => [
         (0, "ada", "rule.list", "[]"),
         (0, "ada", "rule.remove tests", "refused rule.not_found"),
         (1, "ada", r#"rule.add tests check={"required_keys":["tests"]}"#,
@@ -33,7 +33,7 @@ scenarios! {
         (5, "ada", "rule.list", "[alive, hops]"),
     ]
 
-    a_rule_has_one_check_that_makes_sense => [
+    a_rule_has_exactly_one_valid_check => [
         (0, "ada", "rule.add a check={}", "refused rule.faulty_check"),
         (0, "ada", r#"rule.add a check={"hops_max":1,"receiver_alive":true}"#,
             "refused rule.faulty_check"),
@@ -80,7 +80,7 @@ fn every_event_happens() {
 }
 
 #[test]
-fn a_rule_takes_no_more_names_than_it_may() {
+fn the_number_of_names_in_a_rule_is_limited() {
     let mut world = check(&[]);
     let asked = |count: usize| {
         let names: Vec<_> = (0..count).map(|number| format!("\"k{number}\"")).collect();
@@ -109,7 +109,7 @@ fn full() -> World {
 }
 
 #[test]
-fn a_full_workspace_takes_no_rule_but_replaces_one() {
+fn a_full_workspace_accepts_no_rule_but_replaces_one() {
     full().check(&[
         (0, "ada", r#"rule.add a check={"hops_max":1}"#, "refused rule.too_many"),
         (

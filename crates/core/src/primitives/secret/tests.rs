@@ -5,7 +5,7 @@ use crate::limits;
 use crate::testing::{World, check, check_codes, check_coverage, scenarios};
 
 scenarios! {
-    a_secret_is_handed_in_revealed_and_gone => [
+    a_secret_is_stored_revealed_and_deleted => [
         (0, "ada", r#"secret.put secret:^1 bytes=12 name="key""#,
             "secret.put secret:^1 bytes=12 `key`"),
         (1, "ada", r#"state.set shared/login {"password":{"secret":"secret:^1"}}"#,
@@ -19,7 +19,7 @@ scenarios! {
         (6, "ada", "secret.get secret:^1",      "refused secret.not_found"),
     ]
 
-    a_secret_may_have_its_time => [
+    a_secret_can_have_a_ttl => [
         (0, "ada", "secret.put secret:^1 bytes=1 ttl_ms=100",
             "secret.put secret:^1 bytes=1 until 100"),
         (0, "ada", "secret.put secret:^2 bytes=1",  "secret.put secret:^2 bytes=1"),

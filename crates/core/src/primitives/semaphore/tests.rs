@@ -36,7 +36,7 @@ scenarios! {
         (5, "fay", "semaphore.get gpu",                   "gpu 1/2 held=[eve=5] line=[]"),
     ]
 
-    the_first_to_use_it_says_how_many_permits_there_are => [
+    the_first_call_sets_the_number_of_permits => [
         (0, "ada", "semaphore.acquire gpu permits=0",     "refused semaphore.out_of_range"),
         (0, "ada", "semaphore.acquire gpu permits=10001", "refused semaphore.out_of_range"),
         (0, "ada", "semaphore.acquire gpu permits=10000",
@@ -109,7 +109,7 @@ scenarios! {
              call 4: gpu by fay token=6 until 300101 weight=2"),
     ]
 
-    a_departure_grants_to_those_behind => [
+    a_departure_grants_to_the_calls_behind_it => [
         (0, "ada", "agent.register ada",
             "agent.joined ada token=1 ttl=60000; namespace.created agent:ada"),
         (0, "bob", "semaphore.acquire gpu permits=2",
@@ -186,7 +186,7 @@ scenarios! {
              call 4: gpu by fay token=8 until 300003 weight=2"),
     ]
 
-    a_refused_call_may_make_way_for_a_lighter_one => [
+    a_refused_call_frees_the_queue_for_a_lighter_one => [
         (0, "ada", "semaphore.acquire gpu permits=4 weight=1",
             "semaphore.created gpu permits=4; semaphore.acquired gpu by ada token=1"),
         (0, "eve", "semaphore.acquire gpu weight=4 wait_ms=100",
@@ -235,7 +235,7 @@ scenarios! {
         (1000, "ada", "semaphore.release gpu token=6",    "semaphore.released gpu token=6"),
     ]
 
-    a_session_that_ends_lets_go_of_permits_and_waits => [
+    the_end_of_a_session_releases_permits_and_waits => [
         (0, "ada", "agent.register ada",
             "agent.joined ada token=1 ttl=60000; namespace.created agent:ada"),
         (0, "ada", "semaphore.acquire gpu permits=2",
@@ -335,7 +335,7 @@ fn full(release: bool) -> World {
 }
 
 #[test]
-fn the_one_that_is_idle_longest_makes_room() {
+fn the_one_that_is_idle_longest_is_evicted() {
     let mut world = full(true);
     world.check(&[
         // It was used again, so it is no longer the one that has been idle longest.

@@ -8,7 +8,7 @@ use crate::storage::{self, Entries, WriteHead};
 use crate::testing::{World, check, check_codes, check_coverage, scenarios, story};
 
 scenarios! {
-    an_entry_lives_and_continues_when_it_comes_back => [
+    an_entry_that_is_created_again_continues_its_versions => [
         (10, "ada", "state.get shared/plan",             "refused state.not_found"),
         (10, "ada", "state.set shared/plan 1",           "state.set shared/plan v1 = 1"),
         (20, "bob", "state.set shared/plan [2,3]",       "state.set shared/plan v2 = [2,3]"),
@@ -158,7 +158,7 @@ scenarios! {
         (200, "ada", "state.set log/a 2",              "state.set log/a v5 = [1,2]"),
     ]
 
-    a_schema_and_a_size_are_demanded_of_every_value => [
+    every_value_is_checked_by_schema_and_size => [
         (0, "ada", r#"namespace.create form rules={"schema":{"type":"object"},"schema_version":1}"#,
             "namespace.created form"),
         (0, "ada", "state.set form/a 1",               "refused state.schema_violation"),
@@ -215,7 +215,7 @@ scenarios! {
         (9, "ada", "state.get flat/a",                 r#"flat/a v5 = {"a":{}} r6 at 0 by ada"#),
     ]
 
-    an_entry_goes_when_its_time_is_over => [
+    an_entry_is_removed_when_its_ttl_ends => [
         (0,   "ada", "state.set shared/a 1 ttl_ms=100",  "state.set shared/a v1 = 1 until 100"),
         (0,   "ada", "state.set shared/b 1 ttl_ms=50",   "state.set shared/b v1 = 1 until 50"),
         (49,  "ada", "time",                             "nothing"),
@@ -290,7 +290,7 @@ scenarios! {
         (1260, "ada", "state.get shared/b",             "shared/b v2 = 2 r12 at 11 by bob"),
     ]
 
-    an_agent_holds_only_so_much => [
+    the_holds_of_an_agent_are_limited => [
         (0, "ada", "agent.register ada",
             "agent.joined ada token=1 ttl=60000; namespace.created agent:ada"),
         (0, "ada", "many 1000 state.set shared/e{} 1 ephemeral", "1000 state.set"),
@@ -474,7 +474,7 @@ fn no_version_comes_twice_although_only_the_last_deletions_are_listed() {
 }
 
 #[test]
-fn a_large_namespace_goes_without_a_list() {
+fn a_large_namespace_is_deleted_without_a_list() {
     check(&[
         (0, "ada", "namespace.create n", "namespace.created n"),
         (0, "ada", "many 21 state.set n/k{} 1", "21 state.set"),
@@ -493,7 +493,7 @@ fn a_large_namespace_goes_without_a_list() {
 }
 
 #[test]
-fn a_conflict_carries_the_entry_that_won() {
+fn a_conflict_contains_the_winning_entry() {
     let mut world =
         check(&[(7, "ada", "state.set shared/plan [1]", "state.set shared/plan v1 = [1]")]);
     let asked = [

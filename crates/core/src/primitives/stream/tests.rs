@@ -106,7 +106,7 @@ scenarios! {
         (0, "ada", "stream.send s 1",           "refused stream.closed"),
     ]
 
-    a_session_that_ends_waits_no_longer => [
+    the_end_of_a_session_ends_its_waits => [
         (0, "ada", "stream.create s",           "stream.created s frames=100000 bytes=8388608"),
         (0, "bob", "agent.register bob",
             "agent.joined bob token=2 ttl=60000; namespace.created agent:bob"),
@@ -135,7 +135,7 @@ fn every_word_is_reached() {
 }
 
 #[test]
-fn one_agent_waits_so_often_and_no_more() {
+fn the_waiting_calls_of_an_agent_are_limited() {
     let mut world = crate::testing::check(&[(
         0,
         "ada",

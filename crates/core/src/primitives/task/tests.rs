@@ -231,7 +231,7 @@ scenarios! {
             "refused transaction.command_refused 1 transaction.cannot_wait"),
     ]
 
-    a_session_that_ends_waits_no_longer => [
+    the_end_of_a_session_ends_its_waits => [
         (0, "ada", "agent.register ada ttl_ms=100",
             "agent.joined ada token=1 ttl=100; namespace.created agent:ada"),
         (0, "ada", "task.claim wait_ms=60000",
@@ -338,7 +338,7 @@ scenarios! {
         (0, "ann", "task.get b",        "b completed attempts=1 retries=1 result=7"),
     ]
 
-    another_agent_may_try_once => [
+    another_agent_gets_one_attempt => [
         (0, "ann", r#"task.create w id="a" max_retries=0 on_exhausted={"agent":"bob"}"#,
             "task.created a w ready"),
         (0, "ada", "task.claim",                     "task.claimed a by ada token=2"),
@@ -388,7 +388,7 @@ scenarios! {
              cancelled=0 claims=0"),
     ]
 
-    a_result_is_accepted_by_another => [
+    a_result_is_accepted_by_another_agent => [
         (0,  "ann", r#"task.create w id="a" review=true"#, "task.created a w ready"),
         (0,  "ann", r#"task.create w id="b" depends_on=["a"]"#, "task.created b w"),
         (0,  "ada", "task.claim",                    "task.claimed a by ada token=3"),
@@ -484,7 +484,7 @@ scenarios! {
         (1,  "ann", "task.why c", "`c` is cancelled: task `b`, which it needs, is cancelled"),
     ]
 
-    a_task_is_cancelled_with_all_that_belongs_to_it => [
+    a_task_is_cancelled_with_its_subtasks => [
         (0,  "ann", r#"task.create w id="root""#,    "task.created root w ready"),
         (0,  "ann", r#"task.create w id="kid" parent="root""#, "task.created kid w ready"),
         (0,  "ann", r#"task.create w id="grandkid" parent="kid" group="g""#,
@@ -685,7 +685,7 @@ fn a_subtree_fits_into_one_commit_or_is_refused() {
 }
 
 #[test]
-fn an_agent_holds_so_many_tasks_and_no_more() {
+fn the_tasks_of_an_agent_are_limited() {
     let mut world = World::new(Space::default());
     world.run(0, "ada", "agent.register ada");
     world.run(0, "ann", "many 1000 task.create w");
@@ -807,7 +807,7 @@ fn events_of_a_forgotten_task_are_read_and_have_no_effect() {
 }
 
 #[test]
-fn a_list_looks_at_so_many_and_says_where_to_go_on() {
+fn a_list_examines_a_limited_number_and_returns_a_cursor() {
     let mut world = World::new(Space::default());
     for _ in 0..21 {
         world.space.commit(many_tasks(), &AgentId::engine(), crate::Timestamp(0)).unwrap();

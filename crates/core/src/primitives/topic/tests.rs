@@ -30,7 +30,7 @@ scenarios! {
         (0, "ada", "topic.publish news bytes:1048577 durable=false", "refused topic.too_large"),
     ]
 
-    the_topics_of_long_ago_are_forgotten => [
+    the_oldest_topics_are_forgotten => [
         (0, "ada", "topic.publish old 1",           "topic.posted old 1"),
         (1, "ada", "topic.publish older 1",         "topic.posted older 1"),
         (2, "ada", "topic.publish old 2",           "topic.posted old 2"),

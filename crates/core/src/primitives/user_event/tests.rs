@@ -38,7 +38,7 @@ fn every_refusal_is_reached() {
 }
 
 #[test]
-fn whatever_baton_speaks_of_is_reserved() {
+fn event_types_of_baton_are_reserved() {
     for operation in OPERATIONS {
         let (primitive, _) = operation.parts();
         assert!(RESERVED.contains(&primitive), "{primitive}");
@@ -47,7 +47,7 @@ fn whatever_baton_speaks_of_is_reserved() {
 }
 
 #[test]
-fn questions_that_make_no_sense_are_refused() {
+fn invalid_queries_are_refused() {
     let asked = |limit, cursor: Option<&str>| History {
         limit,
         cursor: cursor.map(str::to_owned),

@@ -33,7 +33,7 @@ scenarios! {
             "count=10000000 age=2592000000 entries=2 namespaces=2 agents=1"),
     ]
 
-    it_says_where_it_came_from => [
+    it_names_its_origin => [
         (0, "ada", "workspace.configure history_count=5",
             "workspace.configured count=5 age=2592000000"),
         (0, "ada", "found {\"manner\":\"fork\",\"workspace\":\"research\",\"revision\":7,\

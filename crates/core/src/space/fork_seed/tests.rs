@@ -45,7 +45,7 @@ fn founded() -> Space {
 }
 
 #[test]
-fn whatever_was_held_or_awaited_is_free() {
+fn all_holds_and_waits_are_free() {
     let space = founded();
     assert_eq!(space.waits().count(), 0);
     assert!(space.lock.facts().0.is_empty() && space.semaphore.facts().1.is_empty());
@@ -68,7 +68,7 @@ fn session_bound_entries_are_removed_and_the_rest_stays() {
 }
 
 #[test]
-fn a_founded_space_survives_the_way_to_disk() {
+fn a_seeded_space_survives_storage() {
     let space = founded();
     let copied = |entries: &Entries| Entries::from_sorted(entries.iter().cloned().collect());
     let entries = space.state.namespaces().map(|(name, it)| (name.clone(), copied(it)));

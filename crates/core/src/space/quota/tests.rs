@@ -13,7 +13,7 @@ fn bounded(entries_max: Option<u64>, bytes_max: Option<u64>) -> Space {
 }
 
 #[test]
-fn there_are_as_many_entries_as_may_be() {
+fn the_number_of_entries_is_limited() {
     World::new(bounded(Some(2), None)).check(&[
         (0, "ada", "state.set shared/a 1", "state.set shared/a v1 = 1"),
         (0, "ada", "state.set shared/b 1", "state.set shared/b v1 = 1"),

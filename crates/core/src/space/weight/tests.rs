@@ -62,7 +62,7 @@ fn a_value_is_work_if_it_is_checked() {
 }
 
 #[test]
-fn a_check_is_as_much_work_as_its_automata() {
+fn the_work_of_a_check_includes_its_automata() {
     let rules = |name: &str, pattern: &str| {
         format!(
             r#"{{"command":"namespace.create","name":"{name}",
@@ -77,7 +77,7 @@ fn a_check_is_as_much_work_as_its_automata() {
 
 /// Parts of a schema that each part of a value meets.
 #[test]
-fn a_check_is_as_much_work_as_the_parts_of_a_large_schema() {
+fn the_work_of_a_check_is_the_number_of_parts_of_a_large_schema() {
     let part = r##"{"anyOf":[{"items":{"$ref":"#"}},{"items":{"$ref":"#"}}]}"##;
     let rules =
         format!(r#"{{"command":"namespace.create","name":"unions","rules":{{"schema":{part}}}}}"#);
@@ -108,7 +108,7 @@ fn a_check_is_as_much_work_as_the_parts_of_a_large_schema() {
 }
 
 #[test]
-fn a_namespace_is_as_much_work_as_it_has_entries() {
+fn the_work_of_a_namespace_is_the_number_of_its_entries() {
     let entries: Vec<String> =
         (0..20).map(|number| set("shared", &format!("k{number}"), 1)).collect();
     let space = space(&entries);
@@ -136,7 +136,7 @@ fn a_namespace_is_as_much_work_as_it_has_entries() {
 
 /// A write of ten bytes over a megabyte that many contracts expect a field of.
 #[test]
-fn contracts_are_as_much_work_as_the_value_that_they_look_at() {
+fn the_work_of_contracts_is_the_size_of_the_checked_value() {
     let bytes = limits::VALUE_BYTES_MAX - 2;
     let contract = |number: usize| {
         format!(
@@ -202,7 +202,7 @@ fn values_that_are_compared_are_work() {
 }
 
 #[test]
-fn a_hand_off_is_as_much_work_as_what_its_rules_read() {
+fn the_work_of_a_hand_off_includes_the_bytes_that_its_rules_read() {
     let rule = |number: usize| {
         format!(
             r#"{{"command":"rule.add","name":"r{number}",

@@ -92,7 +92,7 @@ fn values_are_found_by_name_and_place() {
 }
 
 #[test]
-fn presence_is_false_wherever_the_way_ends() {
+fn has_is_false_wherever_the_path_ends() {
     holds(&[
         "has(state.plan.owner)",
         "has(state.nothing)",

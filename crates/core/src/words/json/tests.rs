@@ -46,7 +46,7 @@ fn surrounding_whitespace_is_dropped() {
 }
 
 #[test]
-fn whatever_is_not_one_value_is_refused() {
+fn text_that_is_not_one_value_is_refused() {
     for text in [
         "",
         " ",
@@ -156,7 +156,7 @@ fn json_that_cannot_be_decoded_is_refused() {
 }
 
 #[test]
-fn sameness_is_of_the_meaning() {
+fn equality_is_by_meaning() {
     for (left, right) in [
         ("1", "1.0"),
         ("100", "1e2"),
@@ -257,7 +257,7 @@ fn a_value_passes_through_a_tree() {
 }
 
 #[test]
-fn a_value_passes_through_what_serde_buffers() {
+fn a_value_survives_the_buffers_of_serde() {
     for value in ["null", "true", "-1", "18446744073709551615", "2.5", "\"s\"", "[1,{}]", "{}"] {
         let tagged = format!(r#"{{"do":"put","value":{value}}}"#);
         let Tagged::Put { value: read } = serde_json::from_str(&tagged).unwrap();

@@ -187,7 +187,7 @@ fn a_gap_is_a_bug() {
 }
 
 #[test]
-fn a_revision_outside_is_named() {
+fn a_revision_out_of_range_is_named_in_the_error() {
     let run = open(&small(10).written()).expect("intact");
     for revision in [0, 99, 110, u64::MAX] {
         let error = run.batch(revision).expect_err("outside");
@@ -269,7 +269,7 @@ fn every_truncation_is_detected() {
 }
 
 #[test]
-fn no_bytes_make_the_reader_panic_or_lie() {
+fn no_bytes_make_the_reader_panic_or_return_wrong_values() {
     let model = small(300);
     let bytes = model.written();
     let mut random = SmallRng::seed_from_u64(3);
@@ -368,7 +368,7 @@ fn a_hot_subject_is_found_in_one_read() {
 }
 
 #[test]
-fn damage_in_a_later_chunk_yields_no_short_list() {
+fn damage_in_a_later_chunk_never_shortens_a_list() {
     // A byte for each revision: a frame and a half.
     let count = CHUNK_REVISIONS_MAX * 96;
     let step = Step { time_ms: 0, batch: Vec::new(), subjects: vec!["far".to_owned()] };

@@ -85,7 +85,7 @@ fn time_continues_from_the_data_if_the_clock_is_behind() {
 }
 
 #[test]
-fn a_workspace_that_sleeps_is_woken_in_time() {
+fn an_evicted_workspace_is_loaded_for_its_deadline() {
     let log = MemoryLog::default();
     held(&log);
     let clock = ManualClock::at(Timestamp(BEFORE.0 - HOUR_MS));

@@ -297,7 +297,7 @@ fn while_a_large_hand_off_is_decided_other_workspaces_are_served() {
 }
 
 #[test]
-fn a_refusal_of_a_large_value_waits_for_what_it_rests_on() {
+fn a_refusal_of_a_large_value_waits_until_its_cause_is_durable() {
     let shard = checking();
     let _ = say(&shard, &name(), set("before"));
     let long = queued(say(&shard, &name(), checked("y")));

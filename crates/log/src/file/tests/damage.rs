@@ -53,7 +53,7 @@ fn visited(disk: &FaultyDisk, most: usize) -> (Vec<Vec<u8>>, bool) {
 }
 
 #[test]
-fn a_visitor_sees_every_sound_record_and_changes_nothing() {
+fn a_visitor_sees_every_valid_record_and_changes_nothing() {
     let (disk, bodies) = long_log();
     assert_eq!(visited(&disk, usize::MAX), (bodies.clone(), false));
     assert_eq!(visited(&disk, 2).0, bodies[..2]);

@@ -82,7 +82,7 @@ fn a_missing_newest_segment_is_missed() {
 }
 
 #[test]
-fn a_log_of_which_nothing_is_left_does_not_begin_anew() {
+fn a_log_without_any_segment_is_not_created_again() {
     let (disk, paths, tail) = abandoned_log(6);
     disk.delete(&paths[0]);
     check_lost(&disk, Path::new("/baton/log/watermark"), 0, 0);

@@ -56,7 +56,7 @@ fn truncated_segments_are_recycled_and_few() {
 }
 
 #[test]
-fn old_records_in_recycled_segments_stay_dead() {
+fn old_records_in_recycled_segments_are_ignored() {
     // Records of one size, so that old ones are exactly where new ones are expected.
     for size in [100, 1348, 2028, 4076, 8172] {
         let disk = FaultyDisk::new(1);

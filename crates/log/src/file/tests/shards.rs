@@ -61,7 +61,7 @@ fn a_folder_with_one_log_is_not_divided() {
 }
 
 #[test]
-fn a_divided_folder_is_no_log() {
+fn a_divided_folder_cannot_be_opened_as_one_log() {
     let disk = FaultyDisk::new(1);
     drop(open(&disk, Some(2)).unwrap());
     let (folder, before) = (options().folder, disk.files());
@@ -94,7 +94,7 @@ fn a_shard_that_is_missing_is_not_created_again() {
 }
 
 #[test]
-fn a_number_that_is_none_is_refused() {
+fn an_invalid_number_is_refused() {
     for text in ["", "0", "257", "four", "4 of 5"] {
         let disk = FaultyDisk::new(1);
         drop(open(&disk, Some(2)).unwrap());

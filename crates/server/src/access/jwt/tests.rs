@@ -82,7 +82,7 @@ fn a_valid_jwt_becomes_a_grant() {
 }
 
 #[test]
-fn every_claim_that_is_not_in_order_is_refused_by_name() {
+fn every_invalid_claim_is_refused_by_name() {
     let bad = [
         ("iss", json!("https://elsewhere.example"), JwtFlaw::Issuer),
         ("iss", Value::Null, JwtFlaw::Issuer),

@@ -215,7 +215,7 @@ fn numbers_are_not_exceeded() {
 }
 
 #[test]
-fn a_rule_speaks_only_where_it_applies() {
+fn a_rule_is_evaluated_only_where_it_applies() {
     let applies = |on: Value, offer: &Offer| {
         !judged(&[json!({"on": on, "check": {"hops_max": 0}})], offer).is_valid()
     };

@@ -260,7 +260,7 @@ fn the_larger_number_stays() {
 }
 
 #[test]
-fn plain_rules_take_or_refuse() {
+fn simple_rules_accept_or_refuse() {
     let (one, one_again, two) = (json("1"), json("1.0"), json("2"));
     assert_eq!(merge(Merge::LastWriteWins, Some(&one), one_again.clone()), Ok(one_again.clone()));
     assert_eq!(merge(Merge::LastWriteWins, None, two.clone()), Ok(two.clone()));

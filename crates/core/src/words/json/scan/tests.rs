@@ -11,7 +11,7 @@ fn decodes(text: &[u8]) -> bool {
 }
 
 #[test]
-fn a_value_ends_where_the_next_thing_starts() {
+fn a_value_ends_at_the_next_token() {
     for (text, at, end) in [
         ("1", 0, 1),
         ("-0.5e-7,", 0, 7),
