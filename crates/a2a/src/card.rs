@@ -46,7 +46,7 @@ impl Site {
             }
             interface
         };
-        // A path has no place for an agent there, and clients want a host and a port.
+        // A path has no room for an agent there, and clients need a host and a port.
         let mut grpc = interface("GRPC");
         grpc["url"] = self.host_and_port().into();
         if let Addressee::Agent(agent) = addressee {
@@ -88,8 +88,8 @@ impl Site {
         if has_port { host.to_owned() } else { format!("{host}:{port}") }
     }
 
-    /// The card for callers without a token, if all others need one: it says nothing about any
-    /// workspace.
+    /// The card for callers without a token, if all other requests need one: it contains nothing
+    /// about any workspace.
     pub fn public_card(&self) -> Value {
         self.card(&Addressee::Fleet, None)
     }

@@ -98,7 +98,7 @@ impl Follower {
         artifacts.iter().map(update).collect()
     }
 
-    /// A status, unless it is the present one and nothing is said about it.
+    /// A status update, unless the status is unchanged and there is no remark.
     fn moved(&mut self, state: &str, event: &Value, remark: Option<&Value>) -> Vec<Value> {
         if self.state == state && remark.is_none() {
             return Vec::new();

@@ -15,14 +15,14 @@ use crate::params::{ListTasks, history_length};
 use crate::service::{Addressee, Service};
 use crate::task::{STATES, context_of, state_of, task_json};
 
-/// How many tasks a page has, unless the request says another number.
+/// The number of tasks on a page, unless the request sets another.
 const PAGE: i64 = 50;
 /// How many tasks a page may have.
 const PAGE_MAX: i64 = 100;
 /// How many tasks are read at a time.
 const READ: u64 = 500;
 
-/// The place of a task in the order, as a page token says it.
+/// The position of a task in the order, as encoded in a page token.
 type SortKey = (Timestamp, TaskId);
 
 struct Listed(SortKey, Task);

@@ -171,7 +171,7 @@ pub(crate) struct Authentication {
     pub(crate) credentials: String,
 }
 
-/// How many messages of the history an answer may have, from a length that was asked for.
+/// The maximum number of history messages in an answer, for a requested length.
 pub(crate) fn history_length(given: Option<i64>) -> Result<usize, Error> {
     match given {
         None => Ok(usize::MAX),

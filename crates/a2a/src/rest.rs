@@ -64,7 +64,7 @@ fn wanted(http_method: &str, segments: &[&str]) -> Option<Wanted> {
             param("id", task.strip_suffix(":cancel")?);
             Method::CancelTask
         }
-        // The table of the specification says POST and its definition says GET.
+        // The table of the specification has POST and its definition has GET.
         ("POST" | "GET", ["tasks", task]) if task.ends_with(":subscribe") => {
             param("id", task.strip_suffix(":subscribe")?);
             Method::SubscribeToTask

@@ -171,7 +171,8 @@ pub(crate) fn run_if_requested() {
 /// The words of a line, with a placeholder for each value of a global option but the one that is
 /// being completed: the completion takes a value such as `demo` for the command of that name.
 fn without_values(command: &Command, mut words: Vec<OsString>) -> Vec<OsString> {
-    // The line follows the first `--`. The shell tells which word of it is being completed.
+    // The line follows the first `--`. The shell passes the number of the word that is being
+    // completed.
     let Some(start) = words.iter().position(|word| word == "--") else { return words };
     let current = std::env::var(CURRENT).ok().and_then(|index| index.parse::<usize>().ok());
     let current = current.map_or(words.len() - 1, |index| start + 1 + index);

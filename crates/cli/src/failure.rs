@@ -8,7 +8,7 @@
 //!
 //! 1. The exit code depends only on the kind of the error, except for an unknown outcome.
 //! 2. In the JSON formats an error is one object on one line: `{"error":{…}}`, as on the wire.
-//! 3. A closed stdout pipe is not an error: the reader has what it wanted.
+//! 3. A closed stdout pipe is not an error: the reader has read enough.
 
 use std::io;
 use std::process::ExitCode;

@@ -97,7 +97,7 @@ impl HandlerArguments {
     }
 }
 
-/// Completes when no program has run for a while: what is left to do is to tell the server, which
+/// Completes when no program has run for a while: the remaining step is to notify the server, which
 /// may be away.
 async fn idle(mut in_progress: watch::Receiver<Vec<Item>>) {
     loop {
@@ -131,7 +131,7 @@ pub(crate) enum Item {
 }
 
 impl Item {
-    /// The variables that tell the program what it runs for.
+    /// The environment variables that identify the task or message for the program.
     fn variables(&self) -> Vec<(&'static str, String)> {
         match self {
             Self::Task { id, token, .. } => {

@@ -80,7 +80,7 @@ impl Source {
         }
     }
 
-    /// A JSON value, or text if the `--string` option of the command says so.
+    /// A JSON value, or text if the command has the option `--string`.
     pub(crate) fn json_or_string(&self, is_string: bool) -> Result<Json, Failure> {
         if is_string { self.string() } else { self.parsed(true) }
     }

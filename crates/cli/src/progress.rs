@@ -47,12 +47,12 @@ struct Line {
     state: Mutex<State>,
 }
 
-/// The progress bar of one operation; none if it is not wanted.
+/// The progress bar of one operation; none if it is disabled.
 #[derive(Clone)]
 pub(crate) struct Progress(Option<Arc<Line>>);
 
 impl Progress {
-    /// Starts a progress bar. `is_wanted` is whether the output is for people.
+    /// Starts a progress bar. `is_wanted` is true if the output is for people.
     pub(crate) fn begin(
         is_wanted: bool,
         what: &'static str,

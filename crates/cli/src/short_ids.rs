@@ -8,8 +8,8 @@
 //! ```
 //!
 //! 1. Every argument that names a task, a hand-off, a checkpoint, a message or a join accepts them.
-//! 2. Only tasks and joins can be created with an id of one's own, so only for these the server is
-//!    asked; and only if a short id was given.
+//! 2. Only tasks and joins can be created with a chosen id, so the server is queried only for
+//!    these, and only if a short id was given.
 //! 3. Scripts are not affected: an id as the server returns it is never changed.
 
 use std::collections::BTreeSet;

@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// Codes of errors of other kinds that say that there is nothing.
+/// Error codes of other kinds that mean that there is no result.
 const NOTHING: [&str; 2] = ["cli.nothing_in_time", "history.not_yet"];
 
 /// The result of a command, with the reason if the workspace was never written to.
@@ -35,7 +35,7 @@ pub(crate) async fn explained(
     }
 }
 
-/// Whether the error says that there is nothing, as there is in a workspace without any write.
+/// Whether the error means that there is nothing, as in a workspace without any write.
 fn is_nothing(problem: &Problem) -> bool {
     problem.kind == Kind::NotFound || NOTHING.contains(&&*problem.code)
 }

@@ -27,7 +27,7 @@ pub struct Caller {
     /// The idempotency key of the next command: a repetition under the same key has no effect.
     pub idempotency_key: Option<IdempotencyKey>,
     /// Whether the engine shows it the fencing tokens of other agents. A server decides that by the
-    /// access token, whatever is said here.
+    /// access token, whatever this field is.
     pub sees_tokens: bool,
 }
 

@@ -66,8 +66,8 @@ fn part_meets(a: &str, b: &str) -> bool {
     meet(&a, &b, |sign| *sign == '*', |a, b| a == b || *a == '?' || *b == '?')
 }
 
-/// Whether two sequences with wildcards have a common instance. `is_many` tells the wildcard that
-/// means any number of items. It takes time in proportion to the product of the lengths.
+/// Whether two sequences with wildcards have a common instance. `is_many` recognises the wildcard
+/// that means any number of items. It takes time in proportion to the product of the lengths.
 fn meet<T>(
     a: &[T],
     b: &[T],

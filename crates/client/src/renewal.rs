@@ -179,7 +179,7 @@ mod tests {
             (&[|| Ok(Some(TTL * 2))], TTL / 3),
             (&[|| Ok(None)], TTL / 3),
             (&[never_registered], TTL / 3),
-            // It is asked for again until there is an answer.
+            // It is requested again until there is an answer.
             (&[|| Err(unreachable()), || Err(unreachable()), || Ok(Some(TTL / 2))], TTL / 6),
         ];
         for (answers, expected) in cases {

@@ -226,7 +226,8 @@ impl<H> Mail<H> {
         if let Some(next) = received {
             return Ok(next);
         }
-        // The wait has ended, and whether the reply had been sent is not known: this call says so.
+        // The wait has ended, and it is not known whether the reply had been sent: this call finds
+        // out.
         match messages.respond(id, &result).await {
             Err(error) if error.code() != "message.already_replied" => Err(error),
             Ok(()) | Err(_) => Ok(None),

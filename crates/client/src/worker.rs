@@ -25,7 +25,7 @@
 //! next to the heartbeats: on a runtime with one thread, a handler that does not `await` stops
 //! both.
 //!
-//! Deliberately absent: a session. An agent that wants to be visible registers itself; the
+//! Deliberately absent: a session. An agent that needs to be visible registers itself; the
 //! heartbeats of its tasks then renew its session too, and are sent often enough for that.
 
 use std::fmt;
@@ -329,7 +329,7 @@ where
         if slots < 2 || !self.others.is_empty() {
             return Vec::new();
         }
-        // Even a call that does not wait has to give back what it claims after it was dropped.
+        // Even a call that does not wait has to release what it claims after it was dropped.
         let several = self.claiming().wait_ms(0).several(slots.min(CLAIMED_MAX) as u64).await;
         several.unwrap_or_default().into_iter().map(|task| Work::Task(Box::new(task))).collect()
     }

@@ -204,7 +204,7 @@ impl Workspace {
 
     /// Executes a command that is answered with what the caller cannot know, such as the id and the
     /// version, and not with the whole record: see [`Minimal`](baton_core::Minimal). A reply
-    /// without a minimal form is returned as a whole.
+    /// without a minimal form is returned in full.
     pub async fn execute_minimal(&self, command: impl Into<Command>) -> Result<Answer, Error> {
         self.mutate(Mutation::Command(command.into()).into_minimal()).await
     }
@@ -258,8 +258,8 @@ impl Workspace {
         of(self.ask(query).await?)
     }
 
-    /// Reads a list page by page: all of it, or as many items as the limit says. `query` is given
-    /// the cursor of each page; the first has none.
+    /// Reads a list page by page: all of it, or up to the limit. `query` is given the cursor of
+    /// each page; the first has none.
     pub(crate) async fn pages<T, K, Q: Into<Query>>(
         &self,
         limit: Option<u64>,

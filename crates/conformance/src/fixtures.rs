@@ -22,7 +22,7 @@ use crate::input::Outcome;
 use crate::tools::argument;
 use crate::{content, input, legacy, tools};
 
-/// A list that a tool says has changed.
+/// A list for which a tool announces a change.
 #[derive(Clone, Copy)]
 pub(crate) enum Change {
     Tools,
@@ -33,7 +33,7 @@ pub(crate) enum Change {
 pub(crate) struct Fixtures {
     product: Mcp,
     changes: Sender<Change>,
-    /// The least level that a client of an earlier revision wants to see logged.
+    /// The lowest log level that a client of an earlier revision requests.
     least: Arc<Mutex<LoggingLevel>>,
 }
 

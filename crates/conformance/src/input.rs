@@ -113,7 +113,8 @@ pub(crate) enum Outcome {
     Answered(String),
 }
 
-/// Asks, or tells what the client responded; none if the fixture asks nothing.
+/// Asks the questions, or returns the responses of the client as text; none if the fixture asks
+/// nothing.
 pub(crate) fn outcome(
     fixture: &str,
     responses: Option<&InputResponses>,

@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use crate::content::{PNG, WAV};
 use crate::input::result;
 
-/// How long the suite wants between two notifications.
+/// The pause that the suite requires between two notifications.
 pub(crate) const PAUSE: Duration = Duration::from_millis(50);
 
 const WITHOUT_ARGUMENTS: &[&str] = &[
@@ -125,7 +125,7 @@ pub(crate) fn fixed(name: &str) -> Option<CallToolResult> {
     Some(CallToolResult::success(content))
 }
 
-/// Notifies of progress, if the client wants it.
+/// Notifies of progress, if the client requests it.
 pub(crate) async fn progress(context: &RequestContext<RoleServer>) -> CallToolResult {
     let token = context.meta.get_progress_token();
     for done in [0.0, 50.0, 100.0] {

@@ -11,8 +11,8 @@ pub trait Clock: Send + Sync + 'static {
     /// The current time. Never earlier than a time it returned before.
     fn now(&self) -> Timestamp;
 
-    /// Whether it advances while the engine is paused, so that a pause must not count as silence
-    /// of those who could not be heard.
+    /// Whether it advances while the engine is paused, so that a pause must not count as silence of
+    /// agents that could not be heard.
     fn goes_on_in_pauses(&self) -> bool {
         false
     }

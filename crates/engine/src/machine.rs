@@ -163,7 +163,8 @@ pub struct Machine {
     asleep: HashMap<WorkspaceName, Timestamp>,
     /// How far the times of workspaces are ahead of the clock, for those that are.
     ahead: HashMap<WorkspaceName, u64>,
-    /// When agents of workspaces that have left memory were heard, as far as no log knows.
+    /// The last signs of life of agents in workspaces that have left memory, as far as they are in
+    /// no log.
     signs_of_life: HashMap<WorkspaceName, Vec<(AgentId, Timestamp)>>,
     /// Workspaces that were looked for and are not there.
     absent: Absent,
@@ -181,7 +182,7 @@ pub struct Machine {
     alarm: Option<Timestamp>,
     /// When deferred writes must be written, even if nothing follows them.
     deferred_until: Option<Timestamp>,
-    /// Commits that were much more work than their requests say.
+    /// Commits that took much more work than their requests suggest.
     heavy: Vec<(WorkspaceName, usize)>,
     /// The work that a commit may take here.
     slice_max: usize,

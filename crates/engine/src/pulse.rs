@@ -40,7 +40,7 @@ impl Pulse {
         state.last = Stopwatch::start();
     }
 
-    /// Whether there was a pause since the last time this was asked.
+    /// Whether there was a pause since the last call.
     pub(crate) fn take_pause(&self) -> bool {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_late = is_late(state.last.elapsed());

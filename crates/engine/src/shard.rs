@@ -323,9 +323,9 @@ impl<L: Log> Shard<L> {
         self.machine().resident(workspace).is_some()
     }
 
-    /// Starts a watch; none if the workspace cannot be asked at the moment. Commits from now on are
-    /// added to the queue; the revision and the content of the queue may be shown once they are
-    /// durable.
+    /// Starts a watch; none if the workspace cannot serve requests at the moment. Commits from now
+    /// on are added to the queue; the revision and the content of the queue may be shown once they
+    /// are durable.
     pub fn watch(
         &self,
         workspace: &WorkspaceName,

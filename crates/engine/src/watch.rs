@@ -41,7 +41,7 @@ pub struct Filter {
     pub pattern: Pattern,
     /// Which types of event; all if empty.
     pub kinds: Vec<Pattern>,
-    /// Whether events that are only about waiting calls are wanted without being named.
+    /// Whether events that are only about waiting calls are delivered without being named.
     pub waits: bool,
 }
 

@@ -7,8 +7,8 @@ use crate::error::{AppendError, BlobError, ReadError, TruncateError};
 
 /// The largest body one record may have, on any backend. A backend may allow less.
 ///
-/// A record is read, checksummed and written as a whole, so this bounds the memory that a reader
-/// needs and the time that recovery spends on one record.
+/// A record is read, checksummed and written at once, so this bounds the memory that a reader needs
+/// and the time that recovery spends on one record.
 pub const RECORD_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// The position of a record: opaque, only grows. The tail is the position of the next record.
@@ -49,10 +49,10 @@ pub struct Record {
 /// 5. **Growing.** A position is never given to two records that were both acknowledged.
 /// 6. **Fail-stop.** After [`AppendError::Failed`] the outcome of that append is unknown and every
 ///    later append fails too, until the log is opened again. Reads still work. Opening it again
-///    decides for good whether the record exists.
+///    decides finally whether the record exists.
 /// 7. **Full is healthy.** [`AppendError::Full`] wrote nothing, and a later append may succeed.
-/// 8. **Truncated for good.** Records before [`start`](Log::start) are gone, and reading them fails
-///    with [`ReadError::Truncated`]; records at or after the position given to
+/// 8. **Truncation is final.** Records before [`start`](Log::start) are gone, and reading them
+///    fails with [`ReadError::Truncated`]; records at or after the position given to
 ///    [`truncate`](Log::truncate) are kept; the tail does not move.
 /// 9. **Blobs are atomic.** A blob exists with all its bytes after a successful commit, and never
 ///    partially; one that was not committed does not exist. Bytes of a blob never change.

@@ -9,7 +9,7 @@
 //!                              append(expected = tail) ─┘
 //! ```
 //!
-//! Everything durable in Baton goes through the trait [`Log`]. Its contract is documented on the
+//! All durable data of Baton is stored through the trait [`Log`]. Its contract is documented on the
 //! trait as numbered laws and checked by the `conformance` module, which every backend runs.
 //!
 //! | module | part |

@@ -17,7 +17,7 @@ use crate::contract::Position;
 use crate::error::AppendError;
 use crate::planted;
 
-/// How often a server sends a heartbeat and looks at the others, in milliseconds.
+/// The interval at which a server sends a heartbeat and reads those of the others, in milliseconds.
 pub const BEAT_MS: u64 = 200;
 /// How long a heartbeat must not have changed before its server may be declared gone.
 pub const GONE_MS: u64 = 2_000;
@@ -147,10 +147,10 @@ pub enum Resolved {
     Unknown,
 }
 
-/// Decides whether the record that was sent to this position was stored. Before the look, the log
-/// was taken over from oneself, so that the statement cannot be executed any more; `is_mine` says
-/// whether that succeeded. If not, another server has done it, and the record may be there all the
-/// same.
+/// Decides whether the record that was sent to this position was stored. Before the look-up, the
+/// server took the log over from itself, so that the statement cannot be executed any more;
+/// `is_mine` is whether that succeeded. If not, another server has done it, and the record may be
+/// there all the same.
 #[must_use]
 pub fn resolve(position: Position, sent: &Stored, is_mine: bool, look: &Look) -> Resolved {
     if !is_mine && planted::is("shared.fenced_without_looking") {
@@ -231,7 +231,7 @@ impl AppendAttempt {
         AppendStep::Look
     }
 
-    /// The log was looked at, or could not be.
+    /// The log was read, or could not be read.
     pub fn looked(&mut self, looked: Result<Resolved, String>, now_ms: u64) -> AppendStep {
         let failed = |reason: &str| AppendStep::Done(Err(AppendError::Failed(reason.to_owned())));
         let is_late = now_ms >= self.until_ms;

@@ -182,8 +182,8 @@ pub fn an_append_without_an_answer_is_resolved(store: &mut dyn Shared) {
     assert_eq!((next.tail(), bodies(&*next, start).len()), (tail, 4));
 }
 
-/// Law 10: what an opening hears of an append without an answer is true, also if it is no longer
-/// the owner when it finds out.
+/// Law 10: the outcome that an opening reports for an append without an answer is true, also if it
+/// is no longer the owner when it finds out.
 pub fn what_a_fenced_owner_hears_of_its_last_append_is_true(store: &mut dyn Shared) {
     for (cut, is_durable) in [(Cut::Before, false), (Cut::After, true)] {
         let older = store.open();

@@ -154,7 +154,7 @@ pub(crate) fn result(answer: Value, detail: Detail) -> CallToolResult {
     result
 }
 
-/// The result of a tool that was refused. The model reads it, and can do what it says.
+/// The result of a tool that was refused. The model reads it, and can follow its hint.
 pub(crate) fn refused(problem: &Problem) -> CallToolResult {
     let answer = fitted(refusal(problem), Detail::Concise);
     let mut result = CallToolResult::error(vec![ContentBlock::text(text(&answer))]);

@@ -1,7 +1,7 @@
 //! Approvals by a person: the client asks, and the person's decision is carried out.
 //!
 //! From revision 2026-07-28 of the protocol on, the call is answered with the question, and the
-//! client repeats it with the decision. Before, the client is asked while the call waits.
+//! client repeats it with the decision. Before, the client is questioned while the call waits.
 //!
 //! The decision of the person is bound to the proposal that the person was shown, by the digest of
 //! the hand-off: if the offer has changed since, the approval is refused.

@@ -8,7 +8,7 @@
 //! | failed | completed, with an error of the tool as the result |
 //! | cancelled | cancelled |
 //!
-//! The task is durable before its id is returned, so that it can be asked for at once.
+//! The task is durable before its id is returned, so that it can be queried immediately.
 
 use baton_client::Workspace;
 use baton_core::wire::Problem;

@@ -1,4 +1,4 @@
-//! Records as answers: what Baton says itself, and what agents wrote.
+//! Records as answers: fields of Baton itself, and text written by agents.
 //!
 //! Everything that an agent wrote is below one member, `untrusted`: it is data, and no instruction.
 //! A concise view has the members that decide what to do next; a detailed view has all of them.

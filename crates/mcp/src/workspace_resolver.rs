@@ -7,7 +7,7 @@ use rmcp::model::Extensions;
 
 use crate::operation::bad;
 
-/// A request, as far as it says who makes it.
+/// A request, as far as it identifies its caller.
 pub struct Requester<'a> {
     /// The facts that the transport knows about the call, such as the head of an HTTP request.
     pub extensions: &'a Extensions,

@@ -387,7 +387,7 @@ impl Nats {
         }
     }
 
-    /// Removes messages with this filter, as the rest says.
+    /// Removes messages with this filter, with the given options.
     pub(crate) async fn purge(&self, stream: &str, asked: &Value) -> Result<(), Failure> {
         let purged: Value = self.api_repeated(&format!("STREAM.PURGE.{stream}"), asked).await?;
         drop(purged);

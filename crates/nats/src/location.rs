@@ -50,7 +50,7 @@ pub struct Secrets {
 }
 
 impl Secrets {
-    /// What `NATS_PASSWORD` and `NATS_CREDS` say.
+    /// The values of `NATS_PASSWORD` and `NATS_CREDS`.
     #[must_use]
     pub fn from_environment() -> Self {
         let credentials = std::env::var_os("NATS_CREDS").map(PathBuf::from);

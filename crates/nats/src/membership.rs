@@ -34,7 +34,7 @@ use crate::nats_log::NatsLog;
 use crate::ownership::{Ownership, ServerFact, ShardFact, server_subject};
 use crate::setup;
 
-/// How often a server beats, and looks at the others.
+/// The interval at which a server sends a heartbeat and reads those of the others.
 const BEAT: Duration = Duration::from_millis(BEAT_MS);
 /// How long one beat may take before it is tried again.
 const BEAT_MAX: Duration = Duration::from_millis(1_500);
@@ -160,7 +160,7 @@ impl Roster for Member {
     }
 
     fn announce_leaving(&self) {
-        // The next beat says so.
+        // The next heartbeat announces it.
         self.is_leaving.store(true, Ordering::SeqCst);
     }
 
@@ -443,7 +443,7 @@ impl Heart {
         }
     }
 
-    /// Removes what is known of a server that has been gone for long. If it comes back, it finds
+    /// Removes what is known of a server that has been gone for long. If it returns, it finds
     /// nothing, and has to join again.
     fn forget(&self, row: &Stored, age_ms: u64) {
         if age_ms < GONE_KEPT_MS {

@@ -44,8 +44,8 @@ pub(crate) struct Loaded {
 }
 
 impl NatsLog {
-    /// Reads a shard that was taken; it is given back if it cannot be read. None if another server
-    /// has taken it in the meantime.
+    /// Reads a shard that was taken; if it cannot be read, the shard is returned. None if another
+    /// server has taken it in the meantime.
     pub(crate) async fn load(
         nats: &Nats,
         ownership: Ownership,

@@ -25,7 +25,7 @@ pub(crate) struct ServerFact {
     pub(crate) version: String,
     pub(crate) beat: i64,
     pub(crate) draining: bool,
-    /// Whether it drains because it leaves. A server of an earlier version does not say so.
+    /// Whether it drains because it leaves. A server of an earlier version does not send it.
     #[serde(default)]
     pub(crate) leaving: bool,
     pub(crate) gone: bool,
@@ -64,7 +64,7 @@ pub(crate) struct Ownership {
     pub(crate) server: String,
     pub(crate) shard: u32,
     pub(crate) epoch: i64,
-    /// The sequence of the message that says so.
+    /// The sequence of the message with this content.
     sequence: u64,
     licence: Arc<Licence>,
     is_lost: AtomicBool,
@@ -133,7 +133,7 @@ impl Ownership {
         self.is_lost.store(true, Ordering::SeqCst);
     }
 
-    /// Gives the shard back, so that the next owner need not wait. If it cannot be said, this
+    /// Gives the shard back, so that the next owner need not wait. If it cannot be recorded, this
     /// server still owns it, and takes it again or is declared gone.
     pub(crate) async fn give(&self) {
         let subject = shard_subject(&self.nats.location().prefix, self.shard);

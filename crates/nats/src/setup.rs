@@ -326,7 +326,7 @@ impl Setup<'_> {
         meta.map_err(|failure| self.unfit(failure.reason()))
     }
 
-    /// Creates the other streams, and then what says that the log exists.
+    /// Creates the other streams, and then the record that the log exists.
     async fn create(&self, shards: u32, replicas: u32) -> Result<Meta, OpenError> {
         if !(1..=SHARDS_MAX).contains(&shards) {
             return Err(self.unfit(format!("a log has 1 to {SHARDS_MAX} shards, not {shards}")));

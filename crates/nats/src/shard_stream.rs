@@ -14,7 +14,7 @@
 //!    lower one. From then on every earlier opening is refused.
 //! 3. A message without an answer is resolved by publishing a mark with the same expectation. If
 //!    that is stored, the message is not there and never will be. Otherwise the message after the
-//!    expected one says whose it is.
+//!    expected one names the owner.
 //! 4. A stream that ends before the last message that its writer knows has lost messages, however
 //!    it came to that. The writer reports it, and writes nothing more.
 //! 5. A record that is too large for one message is written as parts, and a last message without
@@ -342,8 +342,8 @@ impl ShardStream {
         Ok(Resolved::Fenced)
     }
 
-    /// The messages are not there, and a mark in their place says that they never will be. A server
-    /// that was declared gone does not send them again.
+    /// The messages are not there, and a mark in their place ensures that they never will be. A
+    /// server that was declared gone does not send them again.
     async fn absent(&self, writer: &mut Writer, last: u64) -> Result<Resolved, Failure> {
         writer.last = last;
         if is_gone(&self.nats, &self.ownership.server).await? {

@@ -147,8 +147,8 @@ impl Blobs {
         self.execute_fenced(DELETE, &named).map(drop)
     }
 
-    /// Executes a statement that has an effect only while the log is this server's. Its row says
-    /// whether it is, and whether there was an effect, which is returned.
+    /// Executes a statement that has an effect only while the log is this server's. Its row
+    /// contains whether it is, and whether there was an effect, which is returned.
     fn execute_fenced(&self, sql: &'static str, values: &[Value]) -> Result<bool, BlobError> {
         loop {
             let claim = self.ownership.claim();

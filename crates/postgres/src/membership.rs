@@ -32,7 +32,7 @@ use crate::ownership::Ownership;
 use crate::postgres_log::PostgresLog;
 use crate::schema;
 
-/// How often a server beats, and looks at the others.
+/// The interval at which a server sends a heartbeat and reads those of the others.
 const BEAT: Duration = Duration::from_millis(BEAT_MS);
 /// How long one beat may take before it is tried on another connection.
 const BEAT_MAX: Duration = Duration::from_millis(1_500);

@@ -145,7 +145,7 @@ impl Ownership {
         was_renewed
     }
 
-    /// Gives the shard back, so that the next owner need not wait. If it cannot be said, this
+    /// Gives the shard back, so that the next owner need not wait. If it cannot be recorded, this
     /// server still owns it in the database, and takes it again or is declared gone.
     pub(crate) async fn give(&self) {
         let [epoch, holder] = self.claim().values();

@@ -41,7 +41,7 @@ pub(crate) struct Loaded {
 }
 
 impl PostgresLog {
-    /// Reads a shard that was taken; it is given back if it cannot be read.
+    /// Reads a shard that was taken; if it cannot be read, the shard is returned.
     pub(crate) async fn load(
         database: &Database,
         ownership: Ownership,

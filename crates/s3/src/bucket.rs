@@ -1,8 +1,8 @@
 //! The bucket, and the thread that waits for the network.
 //!
 //! The caller may be a thread of an executor, which must not block inside another one, so nothing
-//! here enters an executor: work is sent to a separate runtime, and its result comes back through a
-//! channel.
+//! here enters an executor: work is sent to a separate runtime, and its result is returned through
+//! a channel.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -143,7 +143,7 @@ impl Drop for Bucket {
 
 /// An error of the network, in terms of the log.
 pub(crate) fn unreachable_error(error: &StoreError) -> BlobError {
-    // The sources say what happened, the outermost only to which object.
+    // The sources contain the cause, the outermost only the object.
     let mut text = error.to_string();
     let mut source = std::error::Error::source(error);
     while let Some(cause) = source {

@@ -28,7 +28,8 @@ use crate::writers::{Enqueued, SendQueue};
 
 /// How long the peer may take to notice that the connection ends.
 const LINGER: Duration = Duration::from_secs(1);
-/// The same while the server ends: nothing more is asked, so an idle peer need not be awaited.
+/// The same while the server shuts down: no more requests are read, so an idle peer need not be
+/// awaited.
 const LINGER_AT_THE_END: Duration = Duration::from_millis(50);
 /// How much is discarded at a time in the meantime.
 const DISCARD_BYTES: usize = 4 << 10;

@@ -31,7 +31,7 @@
 //! 5. Every call on every interface is authorised and counted against quotas in one place:
 //!    [`access`].
 //!
-//! A peer may speak HTTP/1.1 or HTTP/2, which gRPC needs, by its first bytes. A server that does
+//! A peer may use HTTP/1.1 or HTTP/2, which gRPC needs; its first bytes decide. A server that does
 //! not require tokens listens on loopback only, with or without TLS.
 
 #[cfg(feature = "a2a")]

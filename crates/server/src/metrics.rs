@@ -44,7 +44,7 @@ pub struct Metrics {
 pub struct Exported {
     /// Accepted spans.
     pub exported: Counter,
-    /// Spans that were rejected for good.
+    /// Spans that were rejected finally.
     pub dropped: Counter,
     /// Failed requests that were retried.
     pub failures: Counter,

@@ -37,7 +37,7 @@ struct Taken {
     by: HashMap<Sharer, usize>,
 }
 
-/// The part that one request has taken. It is given back when this is dropped.
+/// The part that one request has taken. It is returned when this is dropped.
 pub(crate) struct Share {
     shares: Arc<Shares>,
     sharers: Vec<Sharer>,

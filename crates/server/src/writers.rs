@@ -19,8 +19,8 @@
 //!
 //! 1. A queue is waiting, ready, being flushed, or idle: one of them at a time. So the output of a
 //!    connection keeps its order.
-//! 2. A queue that cannot be flushed because the peer accepts nothing goes back to its owner:
-//!    waiting for a peer, with a deadline, is the connection's task.
+//! 2. A queue that cannot be flushed because the peer accepts nothing is returned to its owner: the
+//!    connection's task waits for the peer, with a deadline.
 //! 3. If only few connections have ready output, each sends its own, and no thread is woken.
 
 use std::collections::VecDeque;

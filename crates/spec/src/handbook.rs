@@ -275,7 +275,7 @@ fn shown(schema: &Value) -> String {
         }
         return format!("[{name}](#type-{})", name.to_lowercase().replace('.', ""));
     }
-    // A form of an operation that only says which of its fields is required.
+    // A form of an operation that only states which of its fields is required.
     let is_bare = schema["type"].is_null() && schema["properties"].is_null();
     if let (true, Some(required)) = (is_bare, schema["required"].as_array()) {
         let names: Vec<String> = required.iter().filter_map(Value::as_str).map(code).collect();

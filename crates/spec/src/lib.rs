@@ -20,7 +20,7 @@
 //! 1. Fields, results, names, limits and defaults come from the types that the server reads and
 //!    writes: a new field of a command appears here without further work.
 //! 2. Every operation is described, with an example that can be parsed. Every optional field has a
-//!    default or says what its absence means, and every nullable reply says when it is `null`.
+//!    default or states what its absence means, and every nullable reply states when it is `null`.
 //! 3. The files change only on purpose: a test fails while a file differs from what is generated.
 //!
 //! Deliberately absent from the `OpenAPI` document: the messages on a WebSocket, which it cannot

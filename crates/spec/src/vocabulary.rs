@@ -79,8 +79,8 @@ impl Vocabulary {
         vocabulary
     }
 
-    /// Adds to the schemas what the types do not say: the bounds of numbers, and the defaults of
-    /// fields that are not nullable.
+    /// Adds facts to the schemas that the types do not contain: the bounds of numbers, and the
+    /// defaults of fields that are not nullable.
     fn complete(&mut self) {
         let named = ["Precondition", "TokenWanted"];
         let sent = named.map(|name| &self.components[name]).into_iter().chain([&self.watch]);

@@ -11,7 +11,7 @@ pub struct PeerError {
     pub detail: String,
     /// Whether a repetition may help.
     pub again: bool,
-    /// Whether the agent says that there is no such task.
+    /// Whether the agent reports that there is no such task.
     pub is_missing: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Where an agent is, and how it is called: what its card says, checked.
+//! The address of an agent and its protocol: the content of its card, checked.
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};

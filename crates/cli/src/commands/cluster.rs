@@ -71,8 +71,8 @@ struct Drain {
     wait: u64,
 }
 
-/// How often a server that is being emptied is looked at. Its shards go two at a time, each within
-/// a second.
+/// The interval at which a server that is being emptied is queried. Its shards go two at a time,
+/// each within a second.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// A status older than this may be outdated: a server looks several times a second.

@@ -17,7 +17,7 @@
 //! | access | the server denies access |
 //!
 //! 1. Nothing is changed, except that a torn write at the end of the log is removed.
-//! 2. Data that a running server has open is not read; the server is asked instead.
+//! 2. Data that a running server has open is not read; the server is queried instead.
 //! 3. The exit code is 0 if no check fails; warnings do not count.
 
 mod checks;

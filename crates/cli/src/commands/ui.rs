@@ -35,7 +35,7 @@ impl Ui {
             None => format!("{url}/"),
         };
         output.bytes(format!("{page}\n").as_bytes())?;
-        // A pipe or a remote shell without a screen wants the address.
+        // Without a screen, such as in a pipe or a remote shell, the address is printed.
         if !self.print && std::io::stdout().is_terminal() && !open(&page).await {
             output.note("no browser could be opened; open the address yourself");
         }

@@ -74,7 +74,7 @@ pub(super) fn table(
     out
 }
 
-/// The time in a field whose name says that it has one.
+/// The time in a field whose name is that of a time.
 fn time_in(name: &str, value: &str) -> Option<Timestamp> {
     let name = name.rsplit('.').next().unwrap_or(name);
     serde_json::from_str(value).ok().filter(|_| relative::is_time(name))

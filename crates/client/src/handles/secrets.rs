@@ -18,7 +18,7 @@ impl Secrets {
         self.workspace.pages(None, |cursor| Query::List { limit: None, cursor }).await
     }
 
-    /// Deletes a secret for good.
+    /// Deletes a secret permanently.
     pub async fn delete(&self, secret: &str) -> Result<Secret, Error> {
         self.workspace.run(Command::Delete { secret: SecretId::parse(secret)? }).await
     }

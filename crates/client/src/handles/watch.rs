@@ -28,8 +28,8 @@ pub enum Item {
 /// The events of a workspace, in order, without gaps or duplicates.
 ///
 /// A watch ends with an error if it cannot continue: it fell behind, the engine or the client was
-/// closed, or the events are no longer kept. The error says where to
-/// [resume](Error::resume_from), if that is possible. Over a connection a watch survives
+/// closed, or the events are no longer kept. The error contains the revision to
+/// [resume](Error::resume_from) from, if that is possible. Over a connection a watch survives
 /// reconnects.
 pub struct Watch(Box<dyn WatchStream>);
 

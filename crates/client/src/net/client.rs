@@ -54,7 +54,7 @@ impl std::fmt::Debug for Client {
 /// uses the first that accepts a connection, and another when that one fails. With
 /// [`Options::workspace`] it uses the one that owns that workspace.
 ///
-/// If the first connection fails, the error says why. After that, the client reconnects
+/// If the first connection fails, the error contains the reason. After that, the client reconnects
 /// automatically.
 pub async fn connect(url: &str) -> Result<Client, Error> {
     connect_with(url, Options::default()).await

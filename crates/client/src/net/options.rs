@@ -35,7 +35,7 @@ pub struct Options {
     /// connection breaks. Each key costs the workspace an answer that is kept for a day.
     pub automatic_keys: bool,
     /// Resumes a watch that the server ended because it fell behind or was interrupted. Otherwise
-    /// the watch ends with the error, which says where to resume.
+    /// the watch ends with the error, which contains the revision to resume from.
     pub resume_watches: bool,
     /// How many calls may wait to be sent. Further calls are refused.
     pub queue_max: usize,

@@ -167,7 +167,7 @@ mod tests {
         let begun = Instant::now();
         timer.overdue(STALL).await;
         assert_eq!(begun.elapsed(), STALL);
-        // The reader takes some time before it wants more, and then waits for us again.
+        // The reader pauses before it reads more, and then waits for us again.
         assert!(timeout(STALL, request_body.frame()).await.is_err());
         drop(pieces);
         assert!(request_body.frame().await.is_none());

@@ -37,7 +37,7 @@ pub(crate) struct Dialled {
     pub(crate) owner: Option<String>,
 }
 
-/// Connects once, and perhaps says which workspace the connection is for.
+/// Connects once, optionally naming the workspace that the connection is for.
 pub(crate) async fn dial(
     dialer: &Dialer,
     options: &Options,

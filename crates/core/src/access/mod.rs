@@ -20,9 +20,9 @@
 //!
 //! 1. Every command and query has a rule: the permission it needs is a column of its row in the
 //!    table of operations, and what has no row cannot be called from outside.
-//! 2. Results are not filtered. A call that would show more than its grant allows is refused as a
-//!    whole, since a result with silent gaps would be taken for complete. The one exception are the
-//!    fencing tokens of other agents, which no caller needs.
+//! 2. Results are not filtered. A call that would show more than its grant allows is refused
+//!    entirely, since a result with silent gaps would be mistaken for a complete one. The one
+//!    exception are the fencing tokens of other agents, which no caller needs.
 //! 3. A transaction is permitted if each of its commands and preconditions is.
 //! 4. A grant that is limited to namespaces must not create anything that acts later with more
 //!    permissions: it cannot add reactions.

@@ -18,7 +18,7 @@
 //!
 //! 1. A point is always resolved to a revision before anything is read, and the reply contains it.
 //! 2. A difference lists events; for entries also the values before and after.
-//! 3. A chain of causes ends with a request, or says where it was cut off.
+//! 3. A chain of causes ends with a request, or states where it was cut off.
 //!
 //! Deliberately absent: reading. The core has only the current state; the engine reads history and
 //! replies with these types.

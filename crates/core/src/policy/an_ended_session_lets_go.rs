@@ -1,4 +1,4 @@
-//! An agent that leaves, is lost, or replaces its session lets go of all that the session held.
+//! An agent that leaves, is lost, or replaces its session releases all that the session held.
 
 use crate::agent::Event;
 use crate::signal::{Consequence, Signal};

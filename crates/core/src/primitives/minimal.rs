@@ -46,7 +46,7 @@ pub struct Minimal {
     /// The fencing token of the caller's lease or session. Absent if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<Token>,
-    /// The task that was claimed in the same commit, as a whole. Absent if there is none.
+    /// The task that was claimed in the same commit, in full. Absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<Box<Task>>,
     /// Warnings about the call. Absent if there are none.

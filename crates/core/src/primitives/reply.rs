@@ -25,7 +25,7 @@ macro_rules! reply {
             Context(context::Reply),
             /// One reply per command of a transaction, in order.
             Transaction(Vec<Reply>),
-            /// The minimal form of a reply, if that was asked for.
+            /// The minimal form of a reply, if it was requested.
             #[cfg_attr(feature = "schema", schemars(skip))]
             Minimal(Box<Minimal>),
         }
@@ -51,7 +51,7 @@ pub struct Answer {
 }
 
 impl Reply {
-    /// Whether it says that nothing was granted, received or settled.
+    /// Whether it means that nothing was granted, received or settled.
     pub(crate) fn is_nothing(&self) -> bool {
         match self {
             Self::Lock(lock::Reply::Hold(None))

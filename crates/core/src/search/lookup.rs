@@ -46,7 +46,7 @@ impl Cursor {
 
 impl SearchIndex {
     /// The matching documents, newest first. The space may have forgotten some that have ended: the
-    /// caller says which ones it still has.
+    /// caller knows which ones it still has.
     pub fn search(
         &self,
         search: &Search,

@@ -32,7 +32,7 @@
 //! 3. An updated index has the same documents as one that is built from the space, except for
 //!    records that the space has forgotten without an event, which a search excludes.
 //! 4. Its documents take at most [`SEARCH_BYTES_MAX`](crate::limits::SEARCH_BYTES_MAX): the oldest
-//!    keys and events are dropped, and every reply says how far back it reaches. If tasks and
+//!    keys and events are dropped, and every reply states how far back it reaches. If tasks and
 //!    messages alone take more, a search is refused.
 //!
 //! Deliberately absent: alternatives, parts of words, spelling correction, and ranking by anything

@@ -22,7 +22,8 @@ impl Intent {
         Self { command, executes_handoff, replies }
     }
 
-    /// Why the transaction cannot happen, if the reply says that the command had no effect.
+    /// The reason why the transaction cannot be applied, if the reply means that the command had no
+    /// effect.
     pub(super) fn missing(&self, reply: &Reply) -> Option<Rejection> {
         let command = self.command;
         match reply {

@@ -52,7 +52,7 @@ pub struct FastSet<'a> {
     pub expected_version: Option<Version>,
     /// The idempotency key; not yet validated.
     pub idempotency_key: Option<&'a str>,
-    /// Whether the minimal form of the reply is asked for.
+    /// Whether the minimal form of the reply was requested.
     pub is_minimal: bool,
 }
 

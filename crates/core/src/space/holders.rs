@@ -1,7 +1,7 @@
 //! A token belongs to its holder: the one rule about who can use it.
 //!
 //! Tokens are unique in a workspace, so the rule needs no knowledge of what a token was granted
-//! for. Whether it has ended is checked by the rules of each primitive, which can say more.
+//! for. The rules of each primitive check whether it has ended, because their errors contain more.
 //! Reactions are exempt: operators set them up, and they act on the events of others.
 
 use super::Space;

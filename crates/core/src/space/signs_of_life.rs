@@ -7,8 +7,8 @@
 //!                                     wait ends, in whichever way
 //! ```
 //!
-//! Only memory knows who was heard, and only memory knows callers: both are gone after a restart,
-//! and then every session has its whole time again.
+//! Signs of life and callers are only in memory: both are gone after a restart, and then every
+//! session has its full TTL again.
 
 use super::{CommitBuilder, Space};
 use crate::event::Event;
@@ -19,7 +19,7 @@ use crate::space::stamp::Stamp;
 use crate::time::Timestamp;
 
 impl Space {
-    /// An accepted command counts as a heartbeat of the agent that sent it. Its record goes into
+    /// An accepted command counts as a heartbeat of the agent that sent it. Its record is added to
     /// the same batch, unless there is none or it is full.
     pub(super) fn record_sign_of_life(&mut self, stamp: &Stamp, commit: &mut CommitBuilder) {
         let has_room = (1..limits::BATCH_EVENTS_MAX).contains(&commit.events.len());
@@ -40,8 +40,8 @@ impl Space {
         self.agent.hear(agent, now.max(self.time))
     }
 
-    /// The agents that are silent because they wait are heard. Done only when an agent is silent,
-    /// so that a wait costs nothing while it lasts.
+    /// Records a sign of life for the agents that are silent because they wait. Done only when an
+    /// agent is silent, so that a wait costs nothing while it lasts.
     pub(super) fn hear_waiting(&mut self, now: Timestamp) {
         #[cfg(feature = "planted")]
         if crate::planted::is("agent.lost_while_waiting") {

@@ -62,8 +62,8 @@ impl<O> Suspended<O> {
 }
 
 impl CallOutcome {
-    /// The same with the minimal form of its reply. A call that waits is answered as a whole: what
-    /// it waits for is the answer.
+    /// The same with the minimal form of its reply. A waiting call is answered in full: the awaited
+    /// object is the answer.
     fn into_minimal(self) -> Self {
         match self {
             Self::Answered(answer) => Self::Answered(answer.into_minimal()),
@@ -87,8 +87,8 @@ impl Space {
     }
 
     /// Decides a request and applies its consequences. If the reactions to it take more than this
-    /// much work, the rest is left for [`Self::finish_commit`]: until then nothing else may be
-    /// asked of the workspace, since it is between two revisions.
+    /// much work, the rest is left for [`Self::finish_commit`]: until then no other request of the
+    /// workspace may be executed, since it is between two revisions.
     ///
     /// A unit of work is an event, also of a run that failed and was undone, a condition that was
     /// evaluated, 64 comparisons of an event with a reaction, or 4 KiB of an event that a condition

@@ -554,7 +554,8 @@ impl Model {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
 
-    /// Commands and transactions do what the model does; what it cannot do is refused as a whole.
+    /// Commands and transactions have the effects of the model; those that the model rejects are
+    /// refused entirely.
     #[test]
     fn a_space_does_what_a_map_would(
         wishes in proptest::collection::vec(proptest::collection::vec(any_move(), 1..6), 1..40),

@@ -188,7 +188,7 @@ impl Space {
         if count > units_max || (readers == 0 && schemas.is_empty()) {
             return count;
         }
-        // Each of the values is checked where it goes.
+        // Each value is checked at its destination.
         let bytes: usize = match &transfer.keys {
             Some(keys) => keys.iter().map(|key| self.bytes(from, key)).sum(),
             None => {

@@ -7,8 +7,8 @@
 //!   or semaphores    └─ wait queues
 //! ```
 //!
-//! Locks and semaphores share this table. A lock is held as a whole, so its holds are found by its
-//! name; a semaphore has several permits, each found by its token.
+//! Locks and semaphores share this table. A lock is held by one holder, so its holds are found by
+//! its name; a semaphore has several permits, each found by its token.
 //!
 //! Invariants, checked by [`Holds::check`]:
 //!

@@ -18,7 +18,7 @@ pub struct Waiter<Name> {
     pub wait: Wait,
     /// How long it will be held; 0 if it is not held.
     pub ttl_ms: u64,
-    /// How many permits it takes. A resource that is not a semaphore is taken as a whole.
+    /// How many permits it takes. A resource that is not a semaphore is taken completely.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub weight: u64,
 }

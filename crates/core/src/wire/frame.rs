@@ -28,7 +28,7 @@ pub struct Frame<'a> {
     acting: Option<Cow<'a, str>>,
     /// The idempotency key.
     pub idempotency_key: Option<Cow<'a, str>>,
-    /// Which form of the reply is asked for.
+    /// The requested form of the reply.
     returns: Option<Cow<'a, str>>,
     command: Option<Cow<'a, str>>,
     fields: Fields<'a>,
@@ -105,7 +105,7 @@ impl<'a> Frame<'a> {
         call.into_minimal().ok_or_else(|| Fault::field("return", "only a write takes it"))
     }
 
-    /// Whether the minimal form of the reply is asked for.
+    /// Whether the minimal form of the reply was requested.
     fn is_minimal(&mut self) -> Result<bool, Fault> {
         match self.returns.take().as_deref() {
             None | Some("representation") => Ok(false),

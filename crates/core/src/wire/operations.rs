@@ -65,7 +65,7 @@ pub enum Rest {
     Query,
     /// The members of the body, which may be left out if none is needed.
     Body,
-    /// The body is this field as a whole; the others are in the query.
+    /// The complete body is this field; the others are in the query.
     Whole(&'static str),
     /// The body is a patch in one of several forms.
     Patch,

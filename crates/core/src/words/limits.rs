@@ -135,7 +135,7 @@ pub const EVENT_BYTES_MAX: usize = 256 << 10;
 pub const REACTIONS_MAX: usize = 256;
 /// Maximum number of commands of one reaction.
 pub const REACTION_COMMANDS_MAX: usize = 16;
-/// Largest reaction in bytes: it is recorded as a whole.
+/// Largest reaction in bytes: it is recorded in one event.
 pub const REACTION_BYTES_MAX: usize = 64 << 10;
 /// Maximum depth of reactions that trigger each other in one commit. A cycle ends here.
 pub const REACTION_DEPTH_MAX: usize = 8;

@@ -41,7 +41,7 @@ pub(super) struct Move<'a> {
 }
 
 impl<'a> Move<'a> {
-    /// The move that two consecutive events say, if they say one and nothing else.
+    /// The move that two consecutive events describe, if they describe one and nothing else.
     fn of(events: &'a [Event]) -> Option<Self> {
         let [Event::State(arrived), Event::State(left), ..] = events else { return None };
         let state::Event::Set {
@@ -78,7 +78,7 @@ impl<'a> Move<'a> {
     }
 }
 
-/// The keys that moved in these events, which say nothing else.
+/// The keys that moved in these events, if they describe nothing else.
 pub(super) fn moves(events: &[Event]) -> impl Iterator<Item = Move<'_>> {
     events.chunks_exact(2).filter_map(Move::of)
 }

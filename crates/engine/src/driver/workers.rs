@@ -30,7 +30,7 @@ pub(super) struct Read {
     answer: Arc<Oneshot<Answered>>,
 }
 
-/// The answer to a query; none if it has to be asked again.
+/// The answer to a query; none if it must be repeated.
 type Answered = Result<Option<HeldAnswer>, Error>;
 
 /// Work for several threads, at most one of each workspace.
@@ -61,7 +61,7 @@ impl<T> WorkQueue<T> {
         self.changed.notify_one();
     }
 
-    /// The same, unless the threads have been ended: then the job comes back.
+    /// The same, unless the threads have been ended: then the job is returned.
     fn offer(&self, job: T) -> Option<T> {
         let mut state = self.lock();
         if state.stop {
@@ -103,7 +103,7 @@ impl Driver {
     }
 
     /// Answers a query that takes long, by a reader. None if the tables are not there, or the query
-    /// is about the past by now: it has to be asked again.
+    /// is about the past by now: it must be repeated.
     pub(crate) async fn ask_reader(
         &self,
         workspace: &WorkspaceName,
@@ -194,7 +194,7 @@ impl Driver {
         self.sync.notify();
     }
 
-    /// Waits until a workspace whose tables are away can be asked again.
+    /// Waits until the tables of a workspace are back, so that it can serve requests again.
     pub(crate) async fn wait_settled(&self, workspace: &WorkspaceName) {
         loop {
             let settling = self.shard.machine().settling(workspace);

@@ -5,8 +5,8 @@
 //!   read all frames ──▶ submit, query … ──▶ wait_durable(the last group) ──▶ open, encode, write
 //! ```
 //!
-//! The handles of [`baton_client`] wait for each answer separately, which is what most programs
-//! want, but would cost a server one wait per request instead of one per round.
+//! The handles of [`baton_client`] wait for each answer separately, which suits most programs, but
+//! would cost a server one wait per request instead of one per round.
 
 use baton_core::access::Viewer;
 use baton_core::wire::FastCall;

@@ -52,8 +52,8 @@ impl Machine {
         self.ahead.get(workspace).copied().unwrap_or_default()
     }
 
-    /// Tells a loaded workspace since when it can hear heartbeats, and returns how far it is ahead
-    /// of the clock.
+    /// Sets the time since which a loaded workspace can receive heartbeats, and returns how far it
+    /// is ahead of the clock.
     pub(super) fn begin_time(
         &mut self,
         workspace: &WorkspaceName,

@@ -39,7 +39,7 @@ use crate::waiter::{NO_WAIT, Waiter};
 const HEAVY_WORK_MIN: usize = 16;
 /// Units of [`Space::long_work`] that take about as long as one of a commit.
 const UNITS_PER_WORK: usize = 4;
-/// Records that a query looks at in about the same time.
+/// The records that a query examines in about the same time.
 pub(super) const RECORDS_PER_WORK: usize = 16;
 /// The maximum number of heavy commits that are remembered, if no caller asks for them.
 const HEAVY_COMMITS_MAX: usize = 1_024;
@@ -86,7 +86,8 @@ pub(super) struct Away {
     pub(super) woken_at: Option<Timestamp>,
 }
 
-/// Callers that wait until a workspace can be asked again. They are woken when this is dropped.
+/// The callers that wait until a workspace can serve requests again. They are woken when this is
+/// dropped.
 #[derive(Default)]
 pub(super) struct Settling(Vec<Arc<Oneshot<Result<(), Error>>>>);
 
@@ -249,7 +250,7 @@ impl Machine {
         }
     }
 
-    /// Completed when a workspace can be asked again; none if it can now.
+    /// Completed when a workspace can serve requests again; none if it can now.
     pub(crate) fn settling(
         &mut self,
         workspace: &WorkspaceName,
@@ -344,7 +345,8 @@ impl Machine {
         self.settle(&workspace, away, now);
     }
 
-    /// A commit that changed nothing: its agent was heard, and its live events are delivered.
+    /// A commit that changed nothing: the sign of life of its agent is recorded, and its live
+    /// events are delivered.
     fn deliver_unwritten(
         &mut self,
         workspace: &WorkspaceName,

@@ -73,7 +73,7 @@ fn find_deadlines(log: &impl Log, known: &Deadlines, machine: &mut Machine) -> R
         }
         let deadline = match (named_deadline(file), file) {
             (Some(deadline), _) => Some(Timestamp(deadline)).filter(|moment| moment.0 > 0),
-            // If it cannot be read, loading the workspace says why.
+            // If it cannot be read, loading the workspace returns the reason.
             (None, File::Run { last, .. }) => {
                 archived_deadline(log, &file.name(&workspace), last).unwrap_or(Some(AT_ONCE))
             }
@@ -86,7 +86,7 @@ fn find_deadlines(log: &impl Log, known: &Deadlines, machine: &mut Machine) -> R
     Ok(())
 }
 
-/// The deadline that the name of a file says; 0 if nothing is due.
+/// The deadline in the name of a file; 0 if nothing is due.
 fn named_deadline(file: File) -> Option<u64> {
     match file {
         File::Snapshot { deadline, .. } => Some(deadline),

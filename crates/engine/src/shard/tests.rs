@@ -365,7 +365,7 @@ fn a_question_about_an_absent_workspace_leaves_nothing_in_memory() {
     }
     assert_eq!(shard.machine().residents().len(), 1);
 
-    // As soon as something happens there, it is what is asked.
+    // As soon as something happens there, it is queried.
     let late = WorkspaceName::parse("absent-9999").unwrap();
     shard.load(&late).unwrap();
     let value = Json::parse("1").unwrap();

@@ -27,7 +27,7 @@ pub(crate) fn header(magic: [u8; 8], version: u16, kind: u8) -> [u8; HEADER_BYTE
 }
 
 /// The kind in the header. The checksum is compared before the version, so that a flipped bit is
-/// not taken for a newer format.
+/// not mistaken for a newer format.
 pub(crate) fn check_header(
     bytes: &[u8; HEADER_BYTES],
     magic: [u8; 8],

@@ -1,7 +1,7 @@
 //! The few file operations that the file log needs, and nothing else.
 //!
-//! Everything between the file log and a disk goes through [`Disk`] and [`DiskFile`]. The real one
-//! is [`SystemDisk`]; the one with torn writes, full disks and flipped bits is
+//! All accesses of the file log to a disk use [`Disk`] and [`DiskFile`]. The real one is
+//! [`SystemDisk`]; the one with torn writes, full disks and flipped bits is
 //! [`FaultyDisk`](crate::faulty::FaultyDisk). The log may rely on the following:
 //!
 //! 1. Bytes written through a [`Write::Buffered`] file are durable after

@@ -80,7 +80,7 @@ impl SegmentHeader {
         block.fill(0);
         block[0..8].copy_from_slice(&SEGMENT_MAGIC);
         block[8..12].copy_from_slice(&FORMAT_VERSION.to_le_bytes());
-        // A file too large for the field says nothing.
+        // A file too large for the field has no length there.
         let blocks = u32::try_from(self.made_bytes / BLOCK_BYTES as u64).unwrap_or(0);
         block[12..16].copy_from_slice(&blocks.to_le_bytes());
         block[16..24].copy_from_slice(&self.base.0.to_le_bytes());

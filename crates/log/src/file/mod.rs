@@ -18,7 +18,7 @@
 //! 5. Every created, renamed and removed name is synced with its folder before anything relies on
 //!    it. Segments are removed one at a time, so a power cut never leaves a gap.
 //! 6. One log is open once: the folder is locked.
-//! 7. A lost end is noticed: a mark beside the log tells how far it was acknowledged, see
+//! 7. A lost end is noticed: a mark beside the log records how far it was acknowledged, see
 //!    `watermark.rs`, and a segment knows its length.
 //!
 //! Recovery is described in `survey.rs`, the bytes in `format.rs`, the files in `segment.rs`. A

@@ -98,7 +98,7 @@ pub(crate) struct Segment<F> {
     pub(crate) path: PathBuf,
     /// The size of the file in bytes, including the header.
     pub(crate) bytes: u64,
-    /// How many bytes it was made with; 0 if its header does not say.
+    /// The number of bytes it was created with; 0 if its header does not contain it.
     pub(crate) made_bytes: u64,
     pub(crate) file: F,
 }

@@ -7,8 +7,9 @@
 //!         /shard-1/…
 //! ```
 //!
-//! 1. The number is durable before the first log is created, and says `creating` until the last one
-//!    is. After a crash in between, the creation is completed: nothing was acknowledged before.
+//! 1. The number is durable before the first log is created, and the file contains `creating` until
+//!    the last one is. After a crash in between, the creation is completed: nothing was
+//!    acknowledged before.
 //! 2. After that, a log that is missing is an error. It is never created again, since its data
 //!    would be lost without a word.
 //! 3. A folder has one log or shards, from its creation on: which shard a workspace is in depends
@@ -161,7 +162,7 @@ fn division<D: Disk>(disk: &D, folder: &Path) -> Result<Option<Division>, OpenEr
     Ok(Some(Division { shards, is_complete: state.is_empty() }))
 }
 
-/// Replaces the number as a whole, durably.
+/// Replaces the number atomically and durably.
 fn write<D: Disk>(disk: &D, folder: &Path, text: &str) -> io::Result<()> {
     let partial = folder.join("shards.partial");
     let file = disk.create(&partial)?;

@@ -63,7 +63,8 @@ pub enum Cut {
     After,
 }
 
-/// A link that fails only where a test says so. Its clock advances only while its server sleeps.
+/// A link that fails only where a test requires it. Its clock advances only while its server
+/// sleeps.
 #[derive(Debug, Default)]
 pub struct DirectLink {
     now_ms: AtomicU64,

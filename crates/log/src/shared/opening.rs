@@ -81,8 +81,8 @@ impl Owned {
         was_renewed
     }
 
-    /// Executes a statement that has an effect only while the log is this server's. It says whether
-    /// it is, and whether there was an effect.
+    /// Executes a statement that has an effect only while the log is this server's. It returns
+    /// whether it is, and whether there was an effect.
     pub(super) fn execute_fenced(
         &self,
         work: impl Fn(&mut super::Rows, i64) -> (bool, bool) + Clone + Send + 'static,
@@ -170,7 +170,7 @@ impl SharedLog {
     pub fn close(&self) {
         self.owned.licence.lose();
         let (server, epoch) = (self.owned.server, self.owned.epoch.load(Ordering::SeqCst));
-        // A server that cannot say so is declared gone after two seconds.
+        // A server that cannot record this is declared gone after two seconds.
         let _ = self.owned.connection.call(Purpose::Take, move |rows| rows.give(server, epoch));
     }
 

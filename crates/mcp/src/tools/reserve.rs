@@ -58,7 +58,7 @@ fn shown(reservation: &Reservation) -> Value {
     json!({"pattern": pattern, "holder": holder, "until": expires_at})
 }
 
-/// All or none: what was reserved before a conflict is given back.
+/// All or none: reservations before a conflict are released.
 async fn acquire(call: &Call<'_>, arguments: &Arguments) -> Result<Value, Problem> {
     let reservations = call.workspace.reservations();
     let problem = |error| Problem::from(&error);

@@ -7,7 +7,7 @@ use super::Call;
 use crate::operation::{Object, bad, missing};
 use crate::reference::entry;
 
-/// The arguments that say what to write.
+/// The arguments that contain the value to write.
 const FORMS: [&str; 5] = ["value", "merge", "append", "increment", "delete"];
 
 pub(super) async fn run(call: &Call<'_>) -> Result<Value, Problem> {

@@ -18,8 +18,8 @@
 //! 1. Every operation on the workspace is authorised, counted against quotas and scheduled like a
 //!    call on any other interface: by the carrier, with the token of the request.
 //! 2. A stream ends with the token that opened it, and when the server stops.
-//! 3. The card at `/.well-known/agent-card.json` needs no token; if all else does, it says nothing
-//!    about any workspace.
+//! 3. The card at `/.well-known/agent-card.json` needs no token; if all else does, it contains
+//!    nothing about any workspace.
 
 mod grpc;
 mod response;

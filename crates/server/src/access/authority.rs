@@ -119,8 +119,8 @@ impl Authority {
         Ok(charge(&self.meters_of(workspace), Cost::of(call, bytes)).map_err(Refusal::from)?)
     }
 
-    /// Whether a call of the fast path is permitted and within the quotas. If so, it is to be
-    /// charged once it has happened; if not, [`Authority::permits`] says why.
+    /// Whether a call of the fast path is permitted and within the quotas. If so, it must be
+    /// charged afterwards; if not, [`Authority::permits`] returns the reason.
     pub(crate) fn permits_fast(
         &self,
         workspace: &WorkspaceName,

@@ -1,4 +1,4 @@
-//! A backup of all shards: each is asked for at its owner, and they are joined.
+//! A backup of all shards: each is requested from its owner, and they are joined.
 
 use std::io::{Error as IoError, Read, Result as IoResult};
 use std::sync::Arc;

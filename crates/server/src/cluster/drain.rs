@@ -161,7 +161,7 @@ impl Front {
     }
 }
 
-/// The body of a request; without one, the server that is asked is meant.
+/// The body of a request; without one, the server that receives the request is meant.
 fn wanted(body: &[u8]) -> Result<Wanted, Refused> {
     let text = str::from_utf8(body).map_err(|_| {
         let reason = "the body is not UTF-8".to_owned();

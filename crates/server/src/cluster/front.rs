@@ -94,7 +94,7 @@ pub(crate) struct Front {
     pub(super) closing: Signal,
     /// The threads of the engines, if each has one.
     threads: Mutex<ServingThreads>,
-    /// Held while tokens are asked for.
+    /// Held while tokens are queried.
     pub(super) tokens: tokio::sync::Mutex<KnownTokens>,
     /// Where operators' requests about servers are recorded.
     pub(super) drains: mpsc::Sender<DrainRequest>,
@@ -139,7 +139,7 @@ impl Front {
         Arc::clone(&self.routes.borrow().0)
     }
 
-    /// How long ago the servers were looked at.
+    /// The age of the last look at the servers.
     pub(super) fn age(&self) -> Duration {
         let (routes, looked_at) = &*self.routes.borrow();
         if routes.is_fixed { Duration::ZERO } else { looked_at.elapsed() }
@@ -323,12 +323,12 @@ impl Front {
         self.routes().shards() == 1 && self.engine(0).is_some()
     }
 
-    /// The engine of the workspace that a client says its WebSocket will use, if it is here.
+    /// The engine of the workspace that a client names for its WebSocket, if it is here.
     fn engine_named(&self, request: &Request<Incoming>) -> Option<Arc<Engine>> {
         self.engine(self.shard_named(request)?)
     }
 
-    /// The shard of the workspace that a client says it will use.
+    /// The shard of the workspace that a client names.
     pub(super) fn shard_named(&self, request: &Request<Incoming>) -> Option<u32> {
         let workspace = request.headers().get(WORKSPACE)?.to_str().ok()?;
         match self.routes().shards() {

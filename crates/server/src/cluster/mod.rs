@@ -27,7 +27,7 @@
 //!    executed. Routing decides only how fast a request finds its owner.
 //! 2. A request that was forwarded is never forwarded again.
 //! 3. A request is sent twice only if it certainly was not executed.
-//! 4. Nothing is answered here from memory that only an owner may say: reads are answered by the
+//! 4. Nothing that only an owner may answer is answered here from memory: reads are answered by the
 //!    engine of the owner, under its licence.
 
 use std::convert::Infallible;
@@ -81,10 +81,10 @@ pub(crate) use peer::Listing;
 
 /// The workspace of the tokens. The owner of its shard answers what is not about a workspace.
 pub const HOME: &str = CLOSED;
-/// How often the tokens are looked at.
+/// The interval at which the tokens are read.
 const TOKENS_EVERY: Duration = Duration::from_millis(500);
 
-/// The shard of a workspace. It must never change: the data are where this says.
+/// The shard of a workspace. It must never change: it determines where the data is stored.
 #[must_use]
 pub fn shard_of(workspace: &str, shards: u32) -> u32 {
     let digest = Sha256::digest(workspace.as_bytes());

@@ -97,7 +97,7 @@ impl Front {
     pub(super) fn check_peer<B>(&self, request: &Request<B>) -> Result<(), Refusal> {
         let routes = self.routes();
         let given = request.headers().get(PEER).map(|value| Sha256::digest(value.as_bytes()));
-        // Digests are compared, so that the time tells nothing about the secret.
+        // Digests are compared, so that the duration reveals nothing about the secret.
         if routes.secret.is_empty() || given != Some(Sha256::digest(routes.secret.as_bytes())) {
             return Err(Refusal::NotFound {});
         }
@@ -184,7 +184,7 @@ impl Front {
         let engines: Vec<_> =
             engines.filter_map(|shard| Some((shard, self.engine(shard)?))).collect();
         let runtime = tokio::runtime::Handle::current();
-        // Every engine may be asked about this workspace, whether it has it or not.
+        // Every engine may be queried about this workspace, whether it has it or not.
         let workspace = WorkspaceName::parse(HOME).expect("it is a good name");
         let agent = AgentId::engine();
         let caller = Caller { workspace, agent, idempotency_key: None, sees_tokens: false };
@@ -243,7 +243,7 @@ pub(super) struct KnownTokens {
     begun: Option<Instant>,
 }
 
-/// `workspace.list`, for which every server is asked.
+/// `workspace.list`, for which every server is queried.
 pub(crate) struct Listing {
     front: Arc<Front>,
     query: WorkspaceQuery,
@@ -291,7 +291,7 @@ fn merged(page: Page, query: &WorkspaceQuery) -> Answer {
     let limit = limit.unwrap_or(limits::PAGE_DEFAULT);
     let Page { revision, mut workspaces, mut has_more, .. } = page;
     workspaces.sort_by(|one, two| one.id.cmp(&two.id));
-    // A shard that moved in between was asked for twice.
+    // A shard that moved in between was listed twice.
     workspaces.dedup_by(|one, two| one.id == two.id);
     has_more |= workspaces.len() > limit;
     workspaces.truncate(limit);

@@ -121,7 +121,7 @@ impl Front {
         let known = named.map(|shard| (shard, owner.as_ref().map(|owner| owner.id.clone())));
         let upgrade = hyper::upgrade::on(&mut request);
         let work = async move {
-            // A peer that goes away during the handshake needs no handling.
+            // A peer that disconnects during the handshake needs no handling.
             let Ok(upgraded) = upgrade.await else { return };
             let Ok(parts) = upgraded.downcast::<TokioIo<DeadlineStream>>() else { return };
             let (stream, _) = parts.io.into_inner().into_parts();

@@ -24,9 +24,9 @@ use super::paths::workspace_of;
 use super::relay::WORKSPACE;
 use super::shard_of;
 
-/// How much of the first request is looked at: the heads of most are shorter.
+/// The number of bytes of the first request that are examined: the heads of most are shorter.
 const HEAD_BYTES: usize = 4 << 10;
-/// Headers that are looked at.
+/// The maximum number of examined headers.
 const HEADERS_MAX: usize = 64;
 
 /// The threads, by the shards of their engines.
@@ -81,7 +81,7 @@ impl ServingThread {
 }
 
 /// The shard that the first request of a connection is for. None if that is not known yet: the peer
-/// has sent no path, or speaks HTTP/2.
+/// has sent no path, or uses HTTP/2.
 pub(super) async fn first_shard(stream: &TcpStream, shards: u32) -> Option<u32> {
     let mut head = [0; HEAD_BYTES];
     let count = stream.peek(&mut head).await.ok()?;

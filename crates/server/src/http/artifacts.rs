@@ -272,7 +272,7 @@ async fn read_block(content: BlobReader, offset: u64) -> Result<(BlobReader, Vec
 }
 
 /// The blocks of a part; each is read when the previous one was sent. If one is damaged, the body
-/// and the connection end early, so that it is not mistaken for the whole.
+/// and the connection end early, so that it is not mistaken for the complete content.
 fn blocks(
     content: BlobReader,
     block: Vec<u8>,

@@ -211,8 +211,8 @@ async fn submit(
         match in_flight.submit(baton, &caller.workspace, &caller.agent, request, index) {
             Ok(Admission::Answer(())) => return None,
             Ok(Admission::Wait(waiting)) => {
-                // If the caller goes, its last call leaves first: what an earlier one leaves must
-                // not be granted to a later one.
+                // If the caller disconnects, its last call leaves the queue first: a resource that
+                // an earlier one releases must not be granted to a later one.
                 waits.push_front((index, waiting));
                 return None;
             }

@@ -130,7 +130,7 @@ fn path_parts(path: &str) -> Option<(&str, &str, &str)> {
     is_plain.then_some((workspace, namespace, key))
 }
 
-/// The agent that is named, if no other header matters. The token was looked at before.
+/// The agent that is named, if no other header matters. The token was checked before.
 #[expect(clippy::option_option, reason = "whether the fast path applies, and the agent if named")]
 fn agent(headers: &HeaderMap, has_body: bool) -> Option<Option<&str>> {
     let (mut agent, mut kind, mut idempotency_key) = (None, None, None);

@@ -7,7 +7,7 @@
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
 const PREFER: HeaderName = HeaderName::from_static("prefer");
-/// The header that says which preference the answer follows.
+/// The header with the preference that the answer follows.
 pub(super) const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
 /// Its value.
 pub(super) const RETURN_MINIMAL: HeaderValue = HeaderValue::from_static("return=minimal");

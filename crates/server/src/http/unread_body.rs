@@ -49,7 +49,7 @@ impl UnreadBody {
         (request, Self { slot: Some(slot), awaits_sign })
     }
 
-    /// Reads what is left of the body, or tells the peer that the connection ends.
+    /// Reads the rest of the body, or announces the end of the connection to the peer.
     pub(super) fn settle(self, response: &mut Response<Body>, deadline: Duration) {
         let taken = self.slot.and_then(|slot| lock(&slot).take());
         let Some(body) = taken else { return };

@@ -1,11 +1,11 @@
-//! Connections that speak HTTP/2, which gRPC needs.
+//! Connections with HTTP/2, which gRPC needs.
 //!
 //! ```text
 //!   first bytes ──▶ `PRI * HTTP/2.0 …` ──▶ HTTP/2: every request on a stream, many at a time
 //!               └─▶ anything else ───────▶ HTTP/1.1
 //! ```
 //!
-//! A peer says by its first bytes which one it speaks, with TLS and without: there is no upgrade.
+//! The first bytes of a peer determine the protocol, with TLS and without: there is no upgrade.
 //! Requests pass through the same checks and the same router.
 
 use std::convert::Infallible;
@@ -29,8 +29,8 @@ const STREAMS_MAX: u32 = 128;
 /// Unsent bytes of one answer.
 const UNSENT_BYTES_MAX: usize = 64 << 10;
 
-/// Reads until it is clear which protocol the peer speaks, and returns what was read. None if the
-/// peer sends nothing for too long, or the server stops.
+/// Reads until it is clear which protocol the peer uses, and returns the bytes. None if the peer
+/// sends nothing for too long, or the server stops.
 pub(crate) async fn opening(
     settings: &Settings,
     closing: &Signal,

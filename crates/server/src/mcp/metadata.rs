@@ -1,6 +1,6 @@
 //! The issuer of tokens for `/mcp`, for clients that can obtain one automatically (RFC 9728).
 //!
-//! There is something to say only if tokens of an issuer are accepted whose name is its address.
+//! The metadata exists only if tokens of an issuer are accepted whose name is its address.
 
 use std::sync::Arc;
 

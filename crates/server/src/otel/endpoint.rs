@@ -38,7 +38,7 @@ pub(super) enum Sent {
     Taken { rejected: u64 },
     /// It was not accepted, and a retry may help.
     Again { why: String, after: Option<Duration> },
-    /// It was rejected for good.
+    /// It was rejected finally.
     Refused { why: String },
 }
 

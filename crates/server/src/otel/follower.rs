@@ -57,7 +57,7 @@ pub(super) struct Follower {
     pending_since: Option<Instant>,
     /// Whether the collector cannot be reached.
     is_out: bool,
-    /// When work must end, once it was asked to stop.
+    /// The time at which work must end, once it was asked to stop.
     goes_at: Option<Instant>,
 }
 
@@ -394,7 +394,7 @@ impl Follower {
         }
     }
 
-    /// Sends pending spans until they are accepted or rejected for good; false if it must stop.
+    /// Sends pending spans until they are accepted or finally rejected; false if it must stop.
     async fn deliver(&mut self) -> bool {
         let mut patience = self.otel.retry_first;
         while !self.pending.is_empty() {
@@ -436,7 +436,7 @@ impl Follower {
         true
     }
 
-    /// Everything that was read is delivered, or was rejected for good.
+    /// Everything that was read is delivered, or was finally rejected.
     fn all_delivered(&mut self) {
         self.pending_since = None;
         for (workspace, read) in &self.read {

@@ -16,7 +16,7 @@ use super::worker::{LEASE_MS, PeerWorker};
 
 /// How often a lease is renewed.
 const RENEW_MS: u64 = LEASE_MS / 4;
-/// How many messages of an inbox are looked at for an answer.
+/// The number of messages of an inbox that are searched for an answer.
 const INBOX_MAX: u64 = 1_000;
 
 /// The task as it is known here: where it is, and what was reported last.

@@ -57,7 +57,7 @@ pub struct Peer {
     pub agent: AgentId,
     /// Its address.
     pub url: String,
-    /// The token that it wants.
+    /// The token that it requires.
     pub token: Option<String>,
 }
 
@@ -96,7 +96,7 @@ pub struct Peers {
     pub registered: Vec<WorkspaceName>,
     /// How long a peer may be out of reach before its task is given up.
     pub patience: Duration,
-    /// The pause before something is asked or tried again.
+    /// The pause before a request is repeated.
     pub pause: Duration,
     /// How long a call may take.
     pub deadline: Duration,

@@ -66,7 +66,7 @@ async fn served(
     }
 }
 
-/// The peer that an agent says it is.
+/// The peer that an agent describes in its metadata.
 fn peer_of(workspace: &WorkspaceName, agent: &Agent) -> Option<Peer> {
     let metadata = agent.metadata.as_ref()?.to_value();
     let url = metadata.get("a2a")?.as_str()?;

@@ -41,7 +41,7 @@ impl From<CallError> for PeerError {
 }
 
 impl Remote {
-    /// The agent at an address, with the token that it wants.
+    /// The agent at an address, with the token that it requires.
     pub fn new(url: &str, token: Option<String>, webhooks: Webhooks) -> Self {
         Self { url: url.to_owned(), token, webhooks, deadline: DEADLINE }
     }
@@ -161,7 +161,7 @@ pub struct Updates {
 }
 
 impl Updates {
-    /// The next change; none when the stream has ended, broken off, or says nothing that can be
+    /// The next change; none when the stream has ended, broken off, or contains nothing that can be
     /// understood. The state of the task must then be read.
     pub async fn next(&mut self) -> Option<Value> {
         loop {

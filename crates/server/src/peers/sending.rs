@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::remote::Remote;
 
-/// How long to wait before something is asked again.
+/// The pause before a request is repeated.
 const PAUSE: Duration = Duration::from_secs(1);
 /// How often in a row a call may fail.
 const FAILURES_MAX: u32 = 10;

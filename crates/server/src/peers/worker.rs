@@ -100,8 +100,8 @@ impl PeerWorker {
         }
     }
 
-    /// A session, with which others see that the agent is there. A new one would let go of what the
-    /// last one holds.
+    /// A session, with which others see that the agent is there. A new one would release everything
+    /// that the last one holds.
     async fn open_session(&self) -> Result<(), Error> {
         let agents = self.there.agents();
         let known = agents.get(self.there.agent().as_str()).await;
@@ -168,7 +168,7 @@ impl PeerWorker {
         }
         match tasks.claim().task(task).lease_ms(LEASE_MS).await {
             Ok(claimed) => Ok(claimed),
-            // It is not ready; an event says when it is.
+            // It is not ready; an event announces when it is.
             Err(error) if error.code().starts_with("task.") => Ok(None),
             Err(error) => Err(error),
         }
@@ -183,7 +183,7 @@ impl Backlog {
             self.has_handoffs = true;
             return;
         }
-        // Most tasks are for others, which their creation says.
+        // Most tasks are for others, as their creation shows.
         if kind == "task.created" && event["assigned_agent"] != agent {
             return;
         }
@@ -199,7 +199,7 @@ impl Backlog {
         self.busy.insert(name);
     }
 
-    /// Something has ended; what came to the task meanwhile is looked at again.
+    /// A job has ended; changes of the task that arrived meanwhile are read again.
     fn ended(&mut self, done: &Result<(tokio::task::Id, ()), tokio::task::JoinError>) {
         let id = match done {
             Ok((id, ())) => *id,

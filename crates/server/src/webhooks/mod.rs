@@ -106,7 +106,7 @@ async fn serve(baton: Baton, workspace: WorkspaceName, webhooks: Webhooks) -> Wo
         let is_last = content.as_ref().is_some_and(|content| content.is_last);
         let outcome = match content {
             Some(content) => call(&workspace, webhook_call, content, &webhooks).await,
-            // There is nothing to say about it.
+            // There is nothing to report.
             None => Outcome::Done { status: 204 },
         };
         let is_done = matches!(outcome, Outcome::Done { .. });

@@ -24,7 +24,7 @@ const SEND_BYTES: usize = 64 << 10;
 /// The maximum size of output that is left to writers.
 const QUEUED_BYTES_MAX: usize = 64 << 10;
 
-/// The output of one connection, and the socket that it goes to.
+/// The output of one connection, and its socket.
 pub(crate) struct SendQueue {
     writers: Arc<Writers>,
     socket: Arc<TcpStream>,

@@ -120,7 +120,7 @@ pub(crate) async fn open(
     let others = OtherShards::of(&shared, &request, format);
     let upgrade = hyper::upgrade::on(&mut request);
     let work = async move {
-        // A peer that goes away during the handshake needs no handling.
+        // A peer that disconnects during the handshake needs no handling.
         let Ok(upgraded) = upgrade.await else { return };
         let Ok(parts) = upgraded.downcast::<TokioIo<DeadlineStream>>() else { return };
         let (stream, queue) = parts.io.into_inner().into_parts();

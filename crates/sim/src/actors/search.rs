@@ -1,4 +1,4 @@
-//! Searches. Every part of a query is a field, so that the auditor can tell what matches without
+//! Searches. Every part of a query is a field, so that the auditor can find the matches without
 //! knowing the language.
 
 use baton_core::search::Search;

@@ -3,7 +3,7 @@
 //! 1. An event about a contract contains what was requested, and whether it replaced another.
 //! 2. A returned contract, alone or on a page by name, is that of its last event.
 //! 3. No batch breaks a contract that refuses, unless time or the end of a session did it.
-//! 4. A batch that breaks another contract says so, and says so of no other.
+//! 4. A batch that breaks another contract records it, and records no other.
 //! 5. A refusal is correct: the contract was there and refuses, or it was not there, or another
 //!    agent owned it.
 
@@ -308,7 +308,7 @@ fn satisfies(terms: &Terms, value: &Json) -> bool {
     terms.kind.is_none_or(|expected| expected == kind) && terms.fields.iter().all(has)
 }
 
-/// Whether a query is about what is declared, with its page.
+/// The page of a query about declared contracts.
 pub(crate) fn page(query: &Query) -> Option<(Option<usize>, Option<&ContractName>)> {
     match query {
         Query::List { limit, cursor } => Some((*limit, cursor.as_ref())),

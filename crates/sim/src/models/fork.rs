@@ -14,7 +14,7 @@
 //!    drops its history.
 //! 3. Acknowledged writes exist after a restart, and nothing else.
 //! 4. No fork replaces another, unless that was deleted.
-//! 5. A deleted fork is empty, and nothing of it comes back; its revisions and versions continue.
+//! 5. A deleted fork is empty, and nothing of it returns; its revisions and versions continue.
 //!
 //! Deliberately absent: everything but entries. The rest of the initial state is compared, once,
 //! with a replay of the origin's ledger (`forking`).

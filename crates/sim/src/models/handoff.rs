@@ -8,7 +8,7 @@
 //!    required capability. The lease, the token and the giver's own keys move in that same batch.
 //! 3. An approval is given once, by an agent that may, and is valid for what was proposed, for a
 //!    while.
-//! 4. It goes to the longest waiting call, and no call waits for one that can be delivered.
+//! 4. It is delivered to the longest waiting call, and no call waits for one that can be delivered.
 //! 5. It is not forgotten: it is answered, delivered again, or expires; never before its time, and
 //!    times without a server do not count. When its task moves on by other means, it ends in the
 //!    same batch.

@@ -8,10 +8,10 @@
 //! 3. A message that was received and not acknowledged is delivered again, never before its time,
 //!    and times without a server do not count; after ten deliveries it is dead.
 //! 4. A message that was acknowledged, answered, expired or lost is never delivered again.
-//! 5. A request goes to an agent that handles it and is answered once, in time, by the agent that
-//!    has it; the waiting call is answered by that very batch.
-//! 6. When a session ends, its handlers are removed, and each of its requests goes to another agent
-//!    that handles it, or is lost.
+//! 5. A request is delivered to an agent that handles it and is answered once, in time, by the
+//!    agent that has it; the waiting call is answered by that very batch.
+//! 6. When a session ends, its handlers are removed, and each of its requests is passed to another
+//!    agent that handles it, or is lost.
 //! 7. A topic counts what was posted, and only that.
 
 use std::collections::{BTreeMap, BTreeSet};

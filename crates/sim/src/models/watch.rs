@@ -14,7 +14,7 @@ pub struct WatchModel {
     pub pattern: String,
     /// The watched event types; all if empty.
     pub kinds: Vec<String>,
-    /// Whether it wants the events that are only about waiting calls.
+    /// Whether events that are only about waiting calls are delivered.
     pub waits: bool,
     /// The next event that it has not received: revision and index.
     pub next: (u64, usize),

@@ -157,7 +157,7 @@ enum Done {
         first_token: Option<String>,
         took: Duration,
     },
-    /// `is_away` if the log did not answer, which says nothing about the shard.
+    /// `is_away` if the log did not answer, which is no evidence about the shard.
     Failed {
         shard: u32,
         why: String,
@@ -281,7 +281,8 @@ impl Keeper<'_> {
         }
     }
 
-    /// Takes and gives shards as the database says, until a signal or until this server is gone.
+    /// Takes and gives shards as the database assigns them, until a signal or until this server is
+    /// gone.
     async fn follow(&mut self, member: &Arc<dyn Roster>, signals: &mut StopSignals) -> Ended {
         let mut views = member.view();
         let mut routed_at_ms = None;

@@ -28,7 +28,7 @@ impl Drained {
         view.looked_at_ms < self.since_ms
     }
 
-    /// Learns the wish from what the log says of this server. The wish, if it has changed.
+    /// Reads the request from the record of this server in the log. The wish, if it has changed.
     pub(super) fn see(&mut self, view: &View) -> Option<bool> {
         if view.is_gone || self.is_too_old(view) {
             return None;

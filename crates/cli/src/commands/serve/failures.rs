@@ -45,7 +45,7 @@ impl Failures {
         *known = (known.0 + 1, why.to_owned());
     }
 
-    /// The log is away, so failures say nothing about shards.
+    /// The log is away, so failures are no evidence about shards.
     pub(super) fn forget(&mut self) {
         self.in_a_row.clear();
     }

@@ -8,7 +8,7 @@ use baton_cluster::View;
 use baton_server::server_log::Level;
 
 /// How far the clock of the machine may be from that of the log, in milliseconds, until it is
-/// reported. Baton goes by the log's clock; other programs of the machine do not.
+/// reported. Baton uses the log's clock; other programs of the machine do not.
 const CLOCK_MS_MAX: u64 = 5_000;
 
 /// The earlier reports.

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! 1. The terminal is restored: at the end, on an error, on a panic, on ctrl-c.
-//! 2. The server is asked at most five times a second, however much happens, and the screen is
+//! 2. The server is queried at most five times a second, however much happens, and the screen is
 //!    drawn only when something has changed.
 //! 3. When the server is unreachable, the header shows it within a few seconds, also if nothing
 //!    happens in the workspace, and the view continues when it is back.
@@ -188,7 +188,7 @@ impl Screen {
             let Some(input) = input else { continue };
             if matches!(input, Input::Snapshot(_) | Input::Unreachable { .. }) {
                 self.is_asking = false;
-                // An unreachable server is asked again, although no events arrive.
+                // An unreachable server is queried again, although no events arrive.
                 self.is_stale |= matches!(input, Input::Unreachable { .. });
                 // Of several servers it may be another one by now.
                 self.model.server = self.client.description();

@@ -13,7 +13,7 @@
 //! 2. A watch resumes at the first revision that has not arrived completely. If the server starts
 //!    later, events are lost, and the watch ends.
 //! 3. Items for a number that is no longer in use are dropped, so that an old subscription is not
-//!    taken for a new one.
+//!    confused with a new one.
 //! 4. A slow watcher delays nothing else: its queue is bounded, and its subscription ends while the
 //!    queue is full.
 

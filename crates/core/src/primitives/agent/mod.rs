@@ -13,12 +13,12 @@
 //! is refused: its session has been replaced.
 //!
 //! Every accepted command counts as a heartbeat of the agent that sent it, and so does a call that
-//! changes nothing, which is noted in memory. The exception is a read about the agent itself: to
-//! look at an agent must not keep it alive. A heartbeat is recorded only when a quarter of the time
+//! changes nothing, which is noted in memory. The exception is a read about the agent itself:
+//! reading an agent must not keep it alive. A heartbeat is recorded only when a quarter of the time
 //! to live has passed since the last recorded one, so that frequent calls cost nothing. In return,
 //! a lost agent is noticed up to a quarter later than its time to live, and never earlier.
 //!
-//! An agent is heard for as long as a call of it waits, and once more when the wait ends, in
+//! An agent counts as alive for as long as a call of it waits, and once more when the wait ends, in
 //! whichever way: see `space/signs_of_life.rs`.
 //!
 //! An agent may have a parent: its supervisor. When the session of the supervisor ends, in

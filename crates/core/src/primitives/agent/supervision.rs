@@ -111,7 +111,7 @@ impl Table {
         below
     }
 
-    /// Asserts that the index is what the records say.
+    /// Asserts that the index matches the records.
     pub(super) fn check_supervision(&self) {
         let active = || self.after(None).filter(|agent| agent.status == Status::Active);
         let supervised = active().filter(|agent| agent.parent.is_some()).count();

@@ -31,7 +31,8 @@ pub struct Table {
     pub(super) supervision: Supervision,
 }
 
-/// How to undo one change: the previous record of the agent, and when it was last heard.
+/// The data to undo one change: the previous record of the agent, and the time of its last sign of
+/// life.
 pub struct Undo {
     agent: AgentId,
     before: Option<Agent>,
@@ -254,7 +255,7 @@ impl Table {
         true
     }
 
-    /// The agents that were heard since their last recorded sign of life: only memory knows.
+    /// The agents with signs of life since the last recorded one, which are only in memory.
     pub fn unrecorded_signs(&self) -> impl Iterator<Item = (&AgentId, Timestamp)> {
         let heard = self.heard.iter().map(|(agent, heard)| (agent, *heard));
         heard.filter(|(id, heard)| self.get(id).is_some_and(|it| it.last_seen_at < *heard))

@@ -29,8 +29,8 @@
 //!    pattern is matched on every write.
 //! 2. The index contains exactly the terms of the contracts.
 //!
-//! Deliberately absent: an expiry, since a contract ends when its owner says so; and exceptions for
-//! the owner, which can delete the contract first. Each command of a transaction is checked by
+//! Deliberately absent: an expiry, since a contract ends when its owner deletes it; and exceptions
+//! for the owner, which can delete the contract first. Each command of a transaction is checked by
 //! itself, as the schema of a namespace is.
 //!
 //! Dependencies that are recorded but not declared are found by [`contracts`](crate::contracts).

@@ -121,7 +121,7 @@ impl Terms {
     }
 
     /// How a value breaks them, if it does. `before` is the value that it replaces. Both are parsed
-    /// once, however many terms look at them.
+    /// once, however many terms use them.
     pub(crate) fn breach(
         &self,
         key: &str,

@@ -157,7 +157,7 @@ fn all_commands_of_a_transaction_share_the_limit_of_checks() {
     assert!(world.run(0, "ada", &set("b")).starts_with("state.set"), "the next has its own");
 }
 
-/// A contract that goes leaves nothing behind for one that comes in the same commit.
+/// A deleted contract leaves nothing behind for one that is declared in the same commit.
 #[test]
 fn a_contract_that_replaces_another_is_checked_by_its_own_pattern() {
     let mut world = check(&[]);

@@ -29,8 +29,8 @@ pub struct Prepared {
     pub braked: Option<loop_guard::Loop>,
 }
 
-/// Checks an offer: whether it is valid, whether the giver may make it, and what rules and loop
-/// detection say.
+/// Checks an offer: its validity, the permission of the giver, the rules, and the detection of
+/// loops.
 pub fn prepare(
     table: &Table,
     view: &impl View,

@@ -106,7 +106,7 @@ impl Default for Need {
 pub enum Status {
     /// Not enough tasks have finished yet.
     Waiting,
-    /// Enough tasks have finished. Older logs say `open`.
+    /// Enough tasks have finished. Older logs contain `open`.
     #[serde(alias = "open")]
     Satisfied,
     /// Enough tasks can never complete.

@@ -74,7 +74,7 @@ impl HandlerRegistry {
             (None, None) => None,
         };
         let [silent, heard] = [before, after].map(|listener| listener.map(|it| it.heard_at));
-        // A request changes the turn of its receiver, but not when it was heard.
+        // A request changes the turn of its receiver, but not the time of its last sign of life.
         if silent != heard {
             if let Some(moment) = silent {
                 self.silence.remove(&(moment, agent.clone()));

@@ -146,8 +146,8 @@ pub(crate) fn listens(table: &Table, view: &impl View, agent: &AgentId) -> bool 
     heard.is_some_and(|moment| moment >= since) || table.registry().of_agent(agent).next().is_some()
 }
 
-/// Reassigns the requests of an agent that is gone. Each goes to the next handler, and no agent
-/// gets more of them than its limit.
+/// Reassigns the requests of an agent that is gone. Each is passed to the next handler, and no
+/// agent gets more of them than its limit.
 pub(crate) fn passed_on<'a>(
     table: &'a Table,
     view: &impl View,
@@ -175,7 +175,7 @@ pub(crate) fn passed_on<'a>(
     passed.collect()
 }
 
-/// Replies to a request, and receives the next message if that is asked for.
+/// Replies to a request, and optionally receives the next message.
 pub(crate) fn reply(
     table: &Table,
     view: &impl View,

@@ -176,7 +176,7 @@ pub enum Event {
         wait: Option<WaitId>,
     },
     /// An agent looked into its empty inbox, for the first time in its session. From now on it can
-    /// be asked.
+    /// receive requests.
     Polled {
         /// The owner of the inbox.
         receiver: AgentId,

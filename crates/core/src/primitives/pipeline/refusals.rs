@@ -176,7 +176,7 @@ crate::refusals! {
             pipeline: PipelineName,
             /// The stage.
             stage: StageName,
-            /// The agent that wanted to accept it.
+            /// The agent that tried to accept it.
             agent: AgentId,
             /// The agents that may accept it.
             reviewers: Reviewers,
@@ -197,7 +197,7 @@ crate::refusals! {
             pipeline: PipelineName,
             /// The stage.
             stage: StageName,
-            /// The agent that wanted to submit the output.
+            /// The agent that tried to submit the output.
             agent: AgentId,
             /// The agents that may accept it.
             reviewers: Reviewers,

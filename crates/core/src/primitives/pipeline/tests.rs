@@ -357,7 +357,7 @@ scenarios! {
                       {"name":"a","each":true}]"#,
             "pipeline.created p [a] automatic; \
              pipeline.stage_failed p/a {\"reason\":\"input_is_no_list\"}; pipeline.failed p"),
-        // A retry cannot help, and the refusal says so.
+        // A retry cannot help, and the refusal states this.
         (0, "ann", "pipeline.retry_stage p a",
             "pipeline.stage_retried p/a; \
              pipeline.stage_failed p/a {\"reason\":\"input_is_no_list\"}; pipeline.failed p"),

@@ -10,8 +10,8 @@
 //!
 //! A reaction runs in the commit of the event that triggers it, after the requested changes and
 //! their consequences. Its commands are executed in order, by the same rules as any others, as the
-//! agent that added it. `reaction.ran` says how many of the events after it are its effects, and
-//! [`Batch::author`](crate::Batch::author) whose they are.
+//! agent that added it. `reaction.ran` contains the number of events after it that are its effects,
+//! and [`Batch::author`](crate::Batch::author) returns their authors.
 //!
 //! ```text
 //!   on      {type, subject, where}    which events; `Condition` is compiled once
@@ -42,7 +42,7 @@
 //! 3. No chain is endless: reactions are at most
 //!    [`REACTION_DEPTH_MAX`](crate::limits::REACTION_DEPTH_MAX) levels deep, and one commit has at
 //!    most [`REACTION_RUNS_MAX`](crate::limits::REACTION_RUNS_MAX) runs. Where a limit ends a
-//!    chain, `reaction.stopped` says so, once for each reaction.
+//!    chain, `reaction.stopped` records it, once for each reaction.
 //! 4. The order is fixed: events in order, and for each the reactions by name. The same commit
 //!    always causes the same events.
 //! 5. A webhook call is recorded before it is made, and at most one call of a reaction is in

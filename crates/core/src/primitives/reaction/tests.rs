@@ -432,7 +432,8 @@ fn work_grows_with_bytes_also_those_of_runs_that_fail() {
     let sixteen: Vec<String> = (0..16).map(|at| format!(r#"{{{set},"key":"k{at}"}}"#)).collect();
     let sixteen = format!("[{}]", sixteen.join(","));
     let (few, many) = (work(8, &sixteen, 1_000_000), work(64, &sixteen, 1_000_000));
-    // Each reaction still looks at the event; to fill the batch again would be sixteen times that.
+    // Each reaction is still compared with the event; filling the batch again would cost sixteen
+    // times that.
     let looks = 56 * 2 * (1_000_100 / 4_096);
     assert!(many <= few + looks, "{many} after {few}: a full batch is not filled again");
 }

@@ -55,7 +55,7 @@ fn check(command: Value) -> Result<(), String> {
                 0
             }
         };
-        // No sample value fits: only the event can tell.
+        // No sample value fits: only the event can decide.
         let Some(probe) = probes().into_iter().nth(at) else { return Ok(()) };
         fields.insert(field.clone(), probe);
     }

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A password, a key or personal data is stored once and known by a reference from then on. The
-//! reference is random and says nothing about the value; storing the same value twice gives two
+//! reference is random and reveals nothing about the value; storing the same value twice gives two
 //! references. Commands, events, answers, history, watches, snapshots, exports and logs contain the
 //! reference and never the value; the rules here never see it. Reading the value is a separate
 //! call, which is recorded.

@@ -46,7 +46,7 @@ crate::refusals! {
         TooHeavy {
             /// The semaphore.
             name: SemaphoreName,
-            /// The weight that was asked for.
+            /// The requested weight.
             weight: u64,
             /// Its number of permits.
             permits: u64,

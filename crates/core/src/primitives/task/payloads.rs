@@ -323,7 +323,8 @@ pub struct Retry {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Return it to its queue, with its full number of retries. The note tells the next worker why.
+    /// Return it to its queue, with its full number of retries. The note explains the reason to the
+    /// next worker.
     Retry,
     /// Complete it, with the submitted result if there is one. An agent cannot accept its own
     /// result, and if there are `reviewers` only they can accept it.

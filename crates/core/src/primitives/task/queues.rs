@@ -6,10 +6,10 @@
 //!   for bob    ─── write, needs nothing  ─▶ t-4
 //! ```
 //!
-//! Tasks that the same agents may claim form one queue. A claim of some types looks at the heads of
+//! Tasks that the same agents may claim form one queue. A claim of some types examines the heads of
 //! the queues of these types; a claim of any type scans all heads, in order, up to the first match.
-//! Neither depends on the length of the queues, unless tasks
-//! are held back because their budget is used up: those are skipped one by one.
+//! Neither depends on the length of the queues, unless tasks are held back because their budget is
+//! used up: those are skipped one by one.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -135,7 +135,7 @@ crate::refusals! {
         NotReviewer {
             /// The task.
             task: TaskId,
-            /// The agent that wanted to accept it.
+            /// The agent that tried to accept it.
             agent: AgentId,
             /// The agents that may accept it.
             reviewers: Reviewers,

@@ -1,4 +1,4 @@
-//! The terms of a task: what was said when it was created, and what hand-offs added.
+//! The terms of a task: those of its creation, and those that hand-offs added.
 //!
 //! The command, the event and the answer have the same fields, each in its own form: durations
 //! become times, and a default may be left out. Serde's `flatten` would share them, but it cannot
@@ -88,8 +88,8 @@ pub struct Terms {
 pub(super) static NO_TERMS: LazyLock<Terms> = LazyLock::new(Terms::default);
 
 impl Terms {
-    /// The terms of a new task: what its creation says that most do not. Fields of the record are
-    /// left out, and so is the budget, which is kept with the spending.
+    /// The terms of a new task: the fields of its creation that most tasks do not have. Fields of
+    /// the record are left out, and so is the budget, which is kept with the spending.
     pub(super) fn of(created: &Created) -> Self {
         let Created {
             task: _,

@@ -161,7 +161,7 @@ pub(super) fn next(
         }
     }
     if wait_ms == 0 {
-        // The caller can be asked from now on, as after `inbox.receive`.
+        // The caller can receive requests from now on, as after `inbox.receive`.
         happening.extend(noted);
         return Ok(ReplyPlan::Reply(Reply::Next(None).into()));
     }

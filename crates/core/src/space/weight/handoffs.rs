@@ -12,7 +12,7 @@ use crate::task::Record;
 /// The number and the size of the keys of a hand-off.
 #[derive(Default)]
 struct Keys {
-    /// Entries that are looked at.
+    /// The number of examined entries.
     examined: usize,
     /// The bytes of their values, all of which are hashed.
     bytes: usize,
@@ -28,7 +28,7 @@ impl Space {
                 let bytes = import.context.state.values().map(|value| value.as_bytes().len());
                 self.rule.units(bytes.sum())
             }
-            // How much its agent holds the request does not say. Few requests are this one.
+            // The request does not contain how much its agent holds. Few requests are this one.
             Command::ExecuteAll(_) => limits::HANDOFF_KEYS_MAX,
             Command::Accept(accept) => self.units_of_known(&accept.handoff, units_max),
             Command::Approve { handoff, .. } => self.units_of_known(handoff, units_max),

@@ -12,16 +12,16 @@ use crate::{
 const RECORDS_PER_METADATA: usize = 4;
 
 impl Space {
-    /// Whether a query about the present takes long: it looks at more than this many records, reads
-    /// many values, or evaluates what callers have written.
+    /// Whether a query about the present takes long: it examines more than this many records, reads
+    /// many values, or evaluates expressions of callers.
     pub fn is_long_query(&self, query: &Query, records_max: usize) -> bool {
         // The past is not read from here, and one record is not many, whatever the limit.
         !query.is_about_the_past()
             && self.records(query, records_max).is_none_or(|it| it > records_max.max(1))
     }
 
-    /// How many records a query looks at; none if it takes long whatever the workspace has. Beyond
-    /// this many they need not be exact.
+    /// The number of records that a query examines; none if it takes long whatever the workspace
+    /// has. Beyond this many they need not be exact.
     fn records(&self, query: &Query, records_max: usize) -> Option<usize> {
         Some(match query {
             Query::State(query) => self.entries_read(query),
@@ -180,8 +180,8 @@ impl Space {
     }
 }
 
-/// How many of these records a page looks at. One that leaves out some may look at many for one
-/// that it shows.
+/// The number of these records that a page examines. A list that filters may examine many records
+/// for one that it shows.
 fn listed(all: usize, is_selective: bool, limit: Option<u64>) -> usize {
     let page = limit.map_or(Ok(limits::PAGE_DEFAULT), usize::try_from);
     all.min(if is_selective { limits::TASKS_EXAMINED_MAX } else { page.unwrap_or(usize::MAX) })

@@ -97,7 +97,7 @@ fn the_work_of_a_check_is_the_number_of_parts_of_a_large_schema() {
     let work = |text: &str| space.long_work(&mutation(text), 256);
     assert!(work(&set("unions", 100)).is_some_and(|units| units < 1_000));
     assert_eq!(work(&set("plain", 100)), None);
-    // A value is checked where it goes.
+    // A value is checked at its destination.
     let offered = r#"{"command":"handoff.execute","to":"bob","keys":["agent:ada/k"]}"#;
     assert!(work(offered).is_some());
     assert_eq!(work(&offered.replace("bob", "cem")), None);

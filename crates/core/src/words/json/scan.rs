@@ -30,7 +30,7 @@ const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGHEST_BITS: u64 = ONES << 7;
 
 /// Where the value that starts exactly at `at` ends, without whitespace before it. Depth counts
-/// from this value. Errors have the line and column in `text` as a whole. UTF-8 must be validated
+/// from this value. Errors have the line and column in the complete `text`. UTF-8 must be validated
 /// by the caller, see the [module](self).
 pub fn value_end(text: &[u8], at: usize) -> Result<usize, JsonError> {
     scan(text, at).map_err(|fault| fault.into_error(text))

@@ -303,7 +303,8 @@ impl<L: Log> Past<'_, L> {
         Ok(())
     }
 
-    /// The present rules of a namespace. If they have changed since, a later event says so.
+    /// The present rules of a namespace. If they have changed since, a later event contains the
+    /// change.
     fn rules_of(&self, name: &NamespaceName) -> Result<Option<Rules>, Error> {
         let mut machine = self.shard.settled(self.workspace);
         let resident = machine.resident(self.workspace).ok_or_else(|| left(self.workspace))?;

@@ -1,8 +1,9 @@
 //! The entries of namespaces at a past revision, in the order of their keys.
 //!
 //! Nothing is looked up key by key. The tail is read once for the subjects of its batches, and the
-//! indexes of runs and the base are sorted, so that merging them tells which batch determined each
-//! entry. Then every such batch is decoded once per page, however many entries of the page it made.
+//! indexes of runs and the base are sorted, so that merging them finds the batch that determined
+//! each entry. Then every such batch is decoded once per page, however many entries of the page it
+//! made.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -23,7 +24,7 @@ const STATE: &str = "state/";
 /// The subjects of namespaces start so, followed by their name.
 const NAMESPACES: &str = "namespaces/";
 
-/// How many keys are looked at together at most, when most of those before did not exist.
+/// The maximum number of keys that are looked up together, when most of those before did not exist.
 const KEYS_AT_ONCE_MAX: usize = 1_024;
 
 /// A key that may have existed, and what determines whether it did.

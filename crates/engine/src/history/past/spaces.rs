@@ -1,9 +1,9 @@
 //! A complete workspace at a past revision, and the revision of a point in time.
 //!
-//! Every query about the present can also be asked about the past, because a space is the result of
-//! its batches: it is rebuilt from the nearest snapshot before the revision, and given the same
-//! query. A rebuilt space is cached for a moment, since queries about the past rarely come alone,
-//! and a later revision of the same workspace is built from it.
+//! Every query about the present also works for the past, because a space is the result of its
+//! batches: it is rebuilt from the nearest snapshot before the revision, and given the same query.
+//! A rebuilt space is cached for a moment, since queries about the past rarely come alone, and a
+//! later revision of the same workspace is built from it.
 //!
 //! ```text
 //!   base ─────── snapshot ─────── cached ──────▶ at ─ ─ ─ ─ ─ ─▶ present

@@ -6,7 +6,7 @@
 //! | JSON with `keys` | all that are for signatures | those of its kind, or the one it names |
 //! | anything else, of 32 bytes and more | one secret | `HS256`, `HS384`, `HS512` |
 //!
-//! A key is only used with algorithms of its own kind, so that a public key is never taken for a
+//! A key is only used with algorithms of its own kind, so that a public key is never used as a
 //! secret. There is no algorithm `none`: an algorithm that is not listed here verifies nothing.
 
 use base64::Engine;

@@ -1,4 +1,4 @@
-//! Messages of one WebSocket for other shards, and what comes back.
+//! Messages of one WebSocket for other shards, and the answers.
 
 use std::task::{Context, Poll};
 

@@ -80,7 +80,7 @@ impl Connection {
                 self.pass_later(message);
                 return None;
             }
-            // The number of a watch says where it is, whatever workspace is named beside it.
+            // The number of a watch identifies it, whatever workspace is named beside it.
             frame.workspace = None;
         }
         if is_noted {

@@ -43,7 +43,7 @@ use crate::space::CommitEffort;
 pub struct Proposal<'a> {
     /// The giver.
     pub from: &'a AgentId,
-    /// The receiver; none if it goes to an agent with the capability.
+    /// The receiver; none if the offer is addressed to a capability.
     pub to: Option<&'a AgentId>,
     /// The capability that the receiver needs.
     pub capability: Option<&'a str>,
