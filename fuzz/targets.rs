@@ -20,9 +20,9 @@ const MESSAGE_BYTES_MAX: usize = 4_096;
 const COMPARED_BYTES_MAX: usize = 512;
 
 /// Everything that a decoder returns for these bytes, in pieces of this size.
-fn told(bytes: &[u8], piece: usize) -> Vec<String> {
+fn parsed(bytes: &[u8], piece: usize) -> Vec<String> {
     let mut decoder = Decoder::new(MESSAGE_BYTES_MAX);
-    let (mut told, mut inbox) = (Vec::new(), Vec::new());
+    let (mut parsed, mut inbox) = (Vec::new(), Vec::new());
     for part in bytes.chunks(piece.max(1)) {
         inbox.extend_from_slice(part);
         loop {
@@ -32,27 +32,27 @@ fn told(bytes: &[u8], piece: usize) -> Vec<String> {
                     break;
                 }
                 Ok((used, message)) => {
-                    told.extend(message.map(|message| format!("{message:?}")));
+                    parsed.extend(message.map(|message| format!("{message:?}")));
                     inbox.drain(..used);
                 }
                 Err(error) => {
                     assert!(matches!(error.code, 1002 | 1007 | 1009), "{error:?}");
-                    told.push(format!("{error:?}"));
-                    return told;
+                    parsed.push(format!("{error:?}"));
+                    return parsed;
                 }
             }
             assert!(decoder.begun_bytes() <= MESSAGE_BYTES_MAX, "a message is bounded");
         }
         assert!(inbox.len() <= MESSAGE_BYTES_MAX + 14 + piece, "a frame is bounded");
     }
-    told
+    parsed
 }
 
 /// Frames of a WebSocket. The first byte determines how the rest is split.
 pub(crate) fn frames(input: &[u8]) {
     let Some((split, bytes)) = input.split_first() else { return };
-    let whole = told(bytes, bytes.len());
-    assert_eq!(told(bytes, usize::from(*split)), whole, "how it is split makes no difference");
+    let whole = parsed(bytes, bytes.len());
+    assert_eq!(parsed(bytes, usize::from(*split)), whole, "how it is split makes no difference");
 }
 
 /// A document in MessagePack.
@@ -102,8 +102,8 @@ pub(crate) fn wire(input: &[u8]) {
     if let Err(fault) = outcome {
         let problem = Problem::from(&fault);
         assert!(!problem.code.is_empty() && !problem.detail.is_empty());
-        let told = serde_json::to_string(&problem).expect("problems can be encoded");
-        assert_eq!(Problem::parse(&told).as_ref(), Ok(&problem), "{told}");
+        let parsed = serde_json::to_string(&problem).expect("problems can be encoded");
+        assert_eq!(Problem::parse(&parsed).as_ref(), Ok(&problem), "{parsed}");
     }
     if let Ok(frame) = Frame::parse(text) {
         let _ = frame.transaction();

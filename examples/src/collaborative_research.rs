@@ -22,17 +22,17 @@ impl Story for CollaborativeResearch {
 
     async fn happens(workspace: Workspace) -> Ending {
         workspace.streams().create("findings").await?;
-        let (told, is_told) = watch::channel(false);
+        let (notifier, notified) = watch::channel(false);
         let summing = async {
             let summary = sum_up(workspace.as_agent("summer")?).await;
-            told.send_replace(true);
+            notifier.send_replace(true);
             summary
         };
         let (summary, a, b, c) = tokio::try_join!(
             summing,
-            researcher(workspace.as_agent("ada")?, is_told.clone()),
-            researcher(workspace.as_agent("bob")?, is_told.clone()),
-            researcher(workspace.as_agent("cyd")?, is_told.clone()),
+            researcher(workspace.as_agent("ada")?, notified.clone()),
+            researcher(workspace.as_agent("bob")?, notified.clone()),
+            researcher(workspace.as_agent("cyd")?, notified.clone()),
         )?;
         assert_eq!(a + b + c, QUESTIONS.len(), "every question was looked into once");
         let mut known: Vec<&str> = summary.iter().map(String::as_str).collect();
@@ -65,7 +65,7 @@ async fn researcher(
         }
         Ok(found)
     };
-    let stopped = async move { drop(stop.wait_for(|is_told| *is_told).await) };
+    let stopped = async move { drop(stop.wait_for(|notified| *notified).await) };
     let answering = Service::new(me.clone()).run(answer, stopped);
     let (found, _) = tokio::try_join!(looking, answering)?;
     Ok(found)

@@ -24,18 +24,18 @@ impl Story for ContentPipeline {
     const NAME: &str = "content-pipeline";
 
     async fn happens(workspace: Workspace) -> Ending {
-        let (told, is_told) = watch::channel(false);
+        let (notifier, notified) = watch::channel(false);
         let publishing = async {
             let ending = publish(workspace.as_agent("publisher")?).await;
-            told.send_replace(true);
+            notifier.send_replace(true);
             ending
         };
         tokio::try_join!(
             publishing,
-            work(workspace.as_agent("outliner")?, "outline", is_told.clone()),
-            work(workspace.as_agent("writer-1")?, "draft", is_told.clone()),
-            work(workspace.as_agent("writer-2")?, "draft", is_told.clone()),
-            work(workspace.as_agent("editor")?, "edit", is_told.clone()),
+            work(workspace.as_agent("outliner")?, "outline", notified.clone()),
+            work(workspace.as_agent("writer-1")?, "draft", notified.clone()),
+            work(workspace.as_agent("writer-2")?, "draft", notified.clone()),
+            work(workspace.as_agent("editor")?, "edit", notified.clone()),
         )?;
         Ok(())
     }
@@ -61,7 +61,7 @@ async fn publish(publisher: Workspace) -> Ending {
 }
 
 async fn work(worker: Workspace, stage: &str, mut stop: watch::Receiver<bool>) -> Ending {
-    let stopped = async move { drop(stop.wait_for(|is_told| *is_told).await) };
+    let stopped = async move { drop(stop.wait_for(|notified| *notified).await) };
     worker.worker(&[stage]).run(craft, stopped).await?;
     if stage == "edit" {
         let pipeline = worker.pipelines().get("tides").await?;

@@ -30,7 +30,7 @@ impl Story for LongJob {
         let old = work(&first, 3).await?.ok_or("the task was free")?;
         // Its last heartbeat, with a short lease, so that the example need not wait long.
         first.tasks().heartbeat_for("library", old, LAST_LEASE_MS).await?;
-        tell("first", "dies after three parts; nobody is told");
+        tell("first", "dies after three parts without a notice");
         // Waits until the lease has expired, however long that takes.
         work(&second, PARTS).await?;
         late(&first, old).await?;

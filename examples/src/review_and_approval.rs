@@ -26,8 +26,8 @@ impl Story for ReviewAndApproval {
         tokio::try_join!(write(&author), review(&reviewer), approve(&author, &lead, &reviewer))?;
         let change = lead.tasks().get("change-7").await?;
         assert_eq!(change.status, Status::Completed);
-        let told = lead.handoffs().history("change-7").await?;
-        let ends: Vec<&str> = told.iter().map(|handoff| handoff.status.word()).collect();
+        let offers = lead.handoffs().history("change-7").await?;
+        let ends: Vec<&str> = offers.iter().map(|handoff| handoff.status.word()).collect();
         assert_eq!(ends, ["rejected", "completed"], "and all of it is on record");
         Ok(())
     }

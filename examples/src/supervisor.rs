@@ -20,18 +20,18 @@ impl Story for Supervisor {
     const NAME: &str = "supervisor";
 
     async fn happens(workspace: Workspace) -> Ending {
-        let (told, is_told) = watch::channel(false);
+        let (notifier, notified) = watch::channel(false);
         let supervising = async {
             let ending = supervise(workspace.as_agent("supervisor")?).await;
             // Workers are stopped, whatever the result.
-            told.send_replace(true);
+            notifier.send_replace(true);
             ending
         };
         let ((), a, b, c) = tokio::try_join!(
             supervising,
-            work(workspace.as_agent("ana")?, is_told.clone()),
-            work(workspace.as_agent("ben")?, is_told.clone()),
-            work(workspace.as_agent("cyd")?, is_told.clone()),
+            work(workspace.as_agent("ana")?, notified.clone()),
+            work(workspace.as_agent("ben")?, notified.clone()),
+            work(workspace.as_agent("cyd")?, notified.clone()),
         )?;
         assert_eq!(a + b + c, LANGUAGES.len() as u64, "every task was completed once");
         Ok(())
@@ -61,7 +61,7 @@ async fn work(
     worker: Workspace,
     mut stop: watch::Receiver<bool>,
 ) -> Result<u64, Box<dyn std::error::Error>> {
-    let stopped = async move { drop(stop.wait_for(|is_told| *is_told).await) };
+    let stopped = async move { drop(stop.wait_for(|notified| *notified).await) };
     let worked = worker.worker(&["translate"]).run(translate, stopped).await?;
     tell(worker.agent().as_str(), &format!("has translated {}", worked.completed));
     Ok(worked.completed)

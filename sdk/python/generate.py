@@ -211,8 +211,8 @@ def tagged_record(schema: Schema) -> Schema | None:
     members: dict[str, Schema] = {}
     for each in alternatives:
         [(name, member)] = each["properties"].items()
-        told = {"description": each.get("description") or member.get("description")}
-        members[name] = {**member, **told} if is_schema(member) else member
+        documented = {"description": each.get("description") or member.get("description")}
+        members[name] = {**member, **documented} if is_schema(member) else member
     about = {"description": schema.get("description"), "type": "object"}
     return {**about, "properties": members, "required": []}
 

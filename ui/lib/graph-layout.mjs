@@ -24,7 +24,7 @@ function layOut(key, vertices, done) {
   if (!worker) {
     worker = new Worker(new URL("layout-worker.mjs", import.meta.url), { type: "module" });
     worker.onmessage = ({ data }) => {
-      for (const told of waiting.get(data.key) ?? []) told(data.layout);
+      for (const notify of waiting.get(data.key) ?? []) notify(data.layout);
       waiting.delete(data.key);
     };
   }

@@ -1,6 +1,6 @@
 // The slider of time: which revision a position means, and which steps there are.
 
-/** How many positions the slider has at most: more cannot be told apart. */
+/** How many positions the slider has at most: more cannot be distinguished. */
 const POSITIONS_MAX = 1_000;
 
 /**

@@ -193,11 +193,11 @@ test("a difference has the lines of both", () => {
 });
 
 test("a record is kept once, and an older version does not replace a newer one", () => {
-  let told = 0;
+  let notified = 0;
   /** @type {(() => void)[]} */
   const frames = [];
   const store = new Store((run) => frames.push(run));
-  store.subscribe(() => (told += 1));
+  store.subscribe(() => (notified += 1));
   const kept = store.absorb("task.list", {
     tasks: [{ id: "t", revision: 5, status: "pending" }],
   });
@@ -209,7 +209,7 @@ test("a record is kept once, and an older version does not replace a newer one",
   assert.equal(store.get("task", "t").revision, 7);
   assert.equal(frames.length, 1);
   frames[0]?.();
-  assert.equal(told, 1);
+  assert.equal(notified, 1);
 });
 
 test("a question is asked once for all, and again when an event touches it", async () => {

@@ -95,10 +95,10 @@ impl BullMq {
         writeln!(self.input, "{}", turn.as_secs_f64() * 1e3)?;
         self.expect("begin", turn + PATIENCE)?;
         let before = tree_usage(self.redis.pid());
-        let told = self.expect("end", turn + PATIENCE)?;
+        let report = self.expect("end", turn + PATIENCE)?;
         let usage = tree_usage(self.redis.pid()) - before;
         self.expect("idle", PATIENCE)?;
-        served(&told, usage)
+        served(&report, usage)
     }
 
     /// The rest of the driver's line after this word.
@@ -112,10 +112,10 @@ impl BullMq {
 }
 
 /// The result of a round, as the driver reports it.
-pub(crate) fn served(told: &str, usage: Usage) -> Outcome<TurnResult> {
-    let told: Value = serde_json::from_str(told)?;
+pub(crate) fn served(report: &str, usage: Usage) -> Outcome<TurnResult> {
+    let report: Value = serde_json::from_str(report)?;
     let number = |name: &str| {
-        let number = told.get(name).and_then(Value::as_f64);
+        let number = report.get(name).and_then(Value::as_f64);
         number.ok_or_else(|| format!("BullMQ: the driver tells no `{name}`"))
     };
     Ok(TurnResult {

@@ -11,7 +11,7 @@ fn a_task_is_handed_on_and_survives_the_server() {
     command.env("TMPDIR", home.path()).args(["demo", "handoff", "--pace", "0ms"]);
     let Ran { code, stdout, stderr } = Ran::of(command, "");
     assert_eq!((code, stderr.as_str()), (0, ""), "{stdout}");
-    let told = [
+    let parts = [
         "writer  rejects it",
         "researcher  writes too late: token",
         "the server is killed with SIGKILL",
@@ -21,7 +21,7 @@ fn a_task_is_handed_on_and_survives_the_server() {
         "rejected by `writer` (which sources?)",
     ];
     let mut rest = stdout.as_str();
-    for part in told {
+    for part in parts {
         let at = rest.find(part).unwrap_or_else(|| panic!("`{part}` is not in {rest}"));
         rest = &rest[at + part.len()..];
     }
@@ -34,7 +34,7 @@ fn a_fleet_survives_failures_and_loses_nothing() {
     let Ran { code, stdout, stderr } = server.run("demo --rounds 4 --pace fast --seed 7");
     assert_eq!((code, stderr.as_str()), (0, ""), "{stdout}");
     // In four rounds every failure happens once.
-    let told = [
+    let parts = [
         "is writing articles in the workspace demo: 4 articles, seed 7",
         "joins as researcher",
         "the archive is not responding; it will be retried",
@@ -44,7 +44,7 @@ fn a_fleet_survives_failures_and_loses_nothing() {
         "kim   ⇒ accepts ",
         "lost: all 12 tasks are completed on the server",
     ];
-    for part in told {
+    for part in parts {
         assert!(stdout.contains(part), "`{part}` is not in {stdout}");
     }
     assert!(!stdout.contains('\u{1b}'), "colour is for terminals");

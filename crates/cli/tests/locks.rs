@@ -174,13 +174,13 @@ fn agents_that_wait_for_each_other_are_marked() {
         Running::of(server.command(words))
     };
     let _waiting = (wait("ada", "right"), wait("bob", "left"));
-    let mut told = server.run("lock ls -o table").stdout;
-    while !told.contains("deadlock") {
-        told = server.run("lock ls -o table").stdout;
+    let mut output = server.run("lock ls -o table").stdout;
+    while !output.contains("deadlock") {
+        output = server.run("lock ls -o table").stdout;
     }
-    let last = told.lines().last().unwrap();
+    let last = output.lines().last().unwrap();
     let cycle = "ada waits for right, held by bob; bob waits for left, held by ada";
-    assert_eq!(last, format!("deadlock: {cycle}"), "{told}");
+    assert_eq!(last, format!("deadlock: {cycle}"), "{output}");
     assert_eq!(server.run("lock ls").json()["deadlocks"][0][0]["agent"], "ada");
 }
 

@@ -104,12 +104,12 @@ fn a_webhook_trusts_the_certificates_in_the_settings() {
         assert_eq!(server.run("event emit go").code, 0);
         let watch = server.command(["watch", "--from", "1", "-o", "jsonl"]);
         let mut watching = Running::of(watch);
-        let told = loop {
+        let output = loop {
             let line = watching.line();
             if line.contains("reaction.call_dead") || line.contains("reaction.call_failed") {
                 break line;
             }
         };
-        assert!(told.contains(said), "{told}");
+        assert!(output.contains(said), "{output}");
     }
 }

@@ -81,11 +81,11 @@ fn a_server_takes_its_settings_from_a_file() {
         let row = rows.iter().find(|row| row["key"] == key).unwrap();
         (row["value"].as_str().unwrap().to_owned(), row["from"].as_str().unwrap().to_owned())
     };
-    let told = |value: &str, from: &str| (value.to_owned(), from.to_owned());
-    assert_eq!(row("serve.data"), told("elsewhere", "mine.toml"));
-    assert_eq!(row("serve.hosts"), told("baton.test", "mine.toml"));
-    assert_eq!(row("serve.tokens"), told("false", "default"));
-    assert_eq!(row("url"), told(&server.url, "BATON_URL"));
+    let setting = |value: &str, from: &str| (value.to_owned(), from.to_owned());
+    assert_eq!(row("serve.data"), setting("elsewhere", "mine.toml"));
+    assert_eq!(row("serve.hosts"), setting("baton.test", "mine.toml"));
+    assert_eq!(row("serve.tokens"), setting("false", "default"));
+    assert_eq!(row("url"), setting(&server.url, "BATON_URL"));
     let table = server.run("--config mine.toml config show -o table").stdout;
     let unset = table.lines().find(|line| line.starts_with("serve.jwt_key ")).unwrap();
     assert_eq!(unset.split_whitespace().collect::<Vec<_>>(), ["serve.jwt_key", "-", "-"]);

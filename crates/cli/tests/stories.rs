@@ -7,22 +7,22 @@ use crate::process::{Ran, Running, Server, baton};
 
 /// Runs commands in order and records their output. Words are separated by spaces, unless they are
 /// in single quotes.
-fn told(server: &Server, form: &str, lines: &[&str]) -> String {
-    let mut told = String::new();
+fn transcript(server: &Server, form: &str, lines: &[&str]) -> String {
+    let mut transcript = String::new();
     for line in lines {
         let (line, stdin) = line.split_once(" < ").unwrap_or((line, ""));
         let mut command = server.command(words(line));
         command.args(["-o", form]);
         let ran = Ran::of(command, stdin);
-        write!(told, "$ baton {line}\n{}", ran.stdout).unwrap();
+        write!(transcript, "$ baton {line}\n{}", ran.stdout).unwrap();
         for line in ran.stderr.lines() {
-            writeln!(told, "! {line}").unwrap();
+            writeln!(transcript, "! {line}").unwrap();
         }
         if ran.code != 0 {
-            writeln!(told, "= {}", ran.code).unwrap();
+            writeln!(transcript, "= {}", ran.code).unwrap();
         }
     }
-    if form == "table" { ageless(&timeless(&told)) } else { timeless(&told) }
+    if form == "table" { ageless(&timeless(&transcript)) } else { timeless(&transcript) }
 }
 
 fn words(line: &str) -> Vec<String> {
@@ -97,8 +97,8 @@ fn ageless(text: &str) -> String {
 /// The same commands in both formats, each on its own server.
 fn story(name: &str, lines: &[&str]) {
     for form in ["table", "jsonl"] {
-        let told = told(&Server::start(), form, lines);
-        insta::assert_snapshot!(format!("{name}_{form}"), told);
+        let transcript = transcript(&Server::start(), form, lines);
+        insta::assert_snapshot!(format!("{name}_{form}"), transcript);
     }
 }
 
@@ -580,7 +580,7 @@ fn workspaces_and_transactions() {
 fn other_forms() {
     let server = Server::start();
     let lines = ["state set plan '{\"step\": 1, \"by\": [\"ada\"]}'", "state ls", "state get none"];
-    insta::assert_snapshot!("yaml", told(&server, "yaml", &lines));
+    insta::assert_snapshot!("yaml", transcript(&server, "yaml", &lines));
     let json = server.run("state ls").json();
     assert_eq!(json[0]["value"]["step"], 1, "without a terminal it is JSON");
 }
@@ -595,20 +595,20 @@ fn watching() {
     for form in ["table", "jsonl", "yaml"] {
         let words = ["watch", "--from", "1", "--type", "agent.joined", "--type", "state.set"];
         let mut watch = Running::of(server.command(words.into_iter().chain(["-o", form])));
-        let mut told = String::new();
-        while !told.contains("other") {
-            told += &watch.line();
+        let mut transcript = String::new();
+        while !transcript.contains("other") {
+            transcript += &watch.line();
         }
-        insta::assert_snapshot!(format!("watch_{form}"), timeless(&told));
+        insta::assert_snapshot!(format!("watch_{form}"), timeless(&transcript));
     }
     for form in ["table", "jsonl"] {
         let words = ["watch", "state/shared/**", "--snapshot", "-o", form];
         let mut watch = Running::of(server.command(words));
-        let mut told = String::new();
-        while !told.contains("plan") {
-            told += &watch.line();
+        let mut transcript = String::new();
+        while !transcript.contains("plan") {
+            transcript += &watch.line();
         }
-        insta::assert_snapshot!(format!("watch_snapshot_{form}"), timeless(&told));
+        insta::assert_snapshot!(format!("watch_snapshot_{form}"), timeless(&transcript));
     }
 }
 
@@ -635,15 +635,15 @@ fn help() {
     ];
     let verbs =
         ["state set", "state patch", "state history", "agent register", "lock run", "log repair"];
-    let mut told = String::new();
+    let mut transcript = String::new();
     for words in [""].into_iter().chain(nouns).chain(verbs) {
         let mut command = baton(home.path());
         command.arg("help").args(words.split_whitespace());
         let ran = Ran::of(command, "");
         assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
-        writeln!(told, "$ baton help {words}\n{}", ran.stdout).unwrap();
+        writeln!(transcript, "$ baton help {words}\n{}", ran.stdout).unwrap();
     }
-    insta::assert_snapshot!("help", told);
+    insta::assert_snapshot!("help", transcript);
 }
 
 #[test]

@@ -24,7 +24,7 @@ fn set(key: &str, value: u64) -> Command {
 }
 
 /// Writes through all interruptions. Every third commit has two events, which must stay together.
-async fn write(workspace: Workspace, told: tokio::sync::watch::Sender<u64>) {
+async fn write(workspace: Workspace, acknowledged: tokio::sync::watch::Sender<u64>) {
     let state = workspace.state("shared");
     for number in 1..=WRITES {
         if number % 3 == 0 {
@@ -33,7 +33,7 @@ async fn write(workspace: Workspace, told: tokio::sync::watch::Sender<u64>) {
         } else {
             state.set(&format!("key/{}", number % 7), number).await.unwrap();
         }
-        told.send_replace(number);
+        acknowledged.send_replace(number);
     }
 }
 
@@ -95,8 +95,8 @@ async fn a_watch_survives_kill_9_without_gap_or_duplicate() {
     let words = ["watch", "state/shared/**", "--from", "1", "-o", "jsonl"];
     let program = Running::of(server.command(words));
 
-    let (told, mut written) = tokio::sync::watch::channel(0);
-    let writing = tokio::spawn(write(workspace.clone(), told));
+    let (acknowledged, mut written) = tokio::sync::watch::channel(0);
+    let writing = tokio::spawn(write(workspace.clone(), acknowledged));
     let seeing = tokio::spawn(see(watch));
     let reading = tokio::task::spawn_blocking(|| read(program));
     for kill in 1..=KILLS {

@@ -58,9 +58,9 @@ fn a_program_gets_the_task_and_its_output_is_the_result() {
     send(&running.child, Signal::TERM);
     let (code, said) = running.ended();
     assert_eq!(code, 0, "{said}");
-    let told: String = std::iter::from_fn(|| running.try_line()).collect();
-    let told: Value = serde_json::from_str(&told).unwrap();
-    assert_eq!(told, json!({"completed": 5, "failed": 0, "handed_over": 0, "lost": 0}));
+    let summary: String = std::iter::from_fn(|| running.try_line()).collect();
+    let summary: Value = serde_json::from_str(&summary).unwrap();
+    assert_eq!(summary, json!({"completed": 5, "failed": 0, "handed_over": 0, "lost": 0}));
 }
 
 #[test]
@@ -79,9 +79,9 @@ fn a_task_that_the_program_offered_stays_offered() {
     send(&running.child, Signal::TERM);
     let (code, said) = running.ended();
     assert_eq!(code, 0, "{said}");
-    let told: String = std::iter::from_fn(|| running.try_line()).collect();
-    let told: Value = serde_json::from_str(&told).unwrap();
-    assert_eq!(told, json!({"completed": 0, "failed": 0, "handed_over": 1, "lost": 0}));
+    let summary: String = std::iter::from_fn(|| running.try_line()).collect();
+    let summary: Value = serde_json::from_str(&summary).unwrap();
+    assert_eq!(summary, json!({"completed": 0, "failed": 0, "handed_over": 1, "lost": 0}));
     let accept = format!("handoff accept {} --agent bob", offered["id"].as_str().unwrap());
     assert_eq!(server.run(&accept).code, 0);
     assert_eq!(task(&server, "chapter")["lease"]["holder"], "bob");
@@ -117,11 +117,11 @@ fn one_worker_takes_tasks_handoffs_and_messages() {
     send(&running.child, Signal::TERM);
     let (code, said) = running.ended();
     assert_eq!(code, 0, "{said}");
-    let told: String = std::iter::from_fn(|| running.try_line()).collect();
-    let told: Value = serde_json::from_str(&told).unwrap();
+    let summary: String = std::iter::from_fn(|| running.try_line()).collect();
+    let summary: Value = serde_json::from_str(&summary).unwrap();
     let (done, others) = (json!(1), json!(0));
-    assert_eq!([&told["completed"], &told["handoffs"], &told["messages"]], [&done; 3]);
-    assert_eq!([&told["failed"], &told["handed_over"], &told["lost"]], [&others; 3]);
+    assert_eq!([&summary["completed"], &summary["handoffs"], &summary["messages"]], [&done; 3]);
+    assert_eq!([&summary["failed"], &summary["handed_over"], &summary["lost"]], [&others; 3]);
 }
 
 #[test]

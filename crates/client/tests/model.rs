@@ -98,8 +98,11 @@ async fn a_model_does_a_task_and_the_result_says_how() {
     assert!(asked.starts_with("POST /v1/chat/completions HTTP/1.1\r\n"), "{asked}");
     assert!(asked.contains("authorization: Bearer sk-hush"), "{asked}");
     let body: Value = serde_json::from_str(asked.split_once("\r\n\r\n").unwrap().1).unwrap();
-    let told = body["messages"][1]["content"].as_str().unwrap();
-    assert!(told.contains("Write as shared/style says") && told.contains("\"short\""), "{told}");
+    let context = body["messages"][1]["content"].as_str().unwrap();
+    assert!(
+        context.contains("Write as shared/style says") && context.contains("\"short\""),
+        "{context}"
+    );
     assert_eq!((&body["model"], &body["messages"][0]["role"]), (&json!("small"), &json!("system")));
 }
 

@@ -47,12 +47,12 @@ async fn calls_watches_and_bytes_go_over_tls() {
         let client = connect(&url, &certificate).await.unwrap();
         assert!(client.description().contains("https://"), "{}", client.description());
         let ada = client.workspace("research").unwrap().as_agent("ada").unwrap();
-        let told = patiently(async {
+        let pushed = patiently(async {
             let set = ada.state("shared").set("plan", json!({"step": 1})).await.unwrap();
             let mut watch = ada.watch("**").from(set.revision()).await.unwrap();
             watch.next().await
         });
-        let Some(Ok(Item::Event(event))) = told.await else { panic!("no event came") };
+        let Some(Ok(Item::Event(event))) = pushed.await else { panic!("no event came") };
         assert_eq!(event.agent().as_str(), "ada");
         let bytes = "y".repeat(600_000);
         let read = patiently(async {

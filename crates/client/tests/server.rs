@@ -85,229 +85,229 @@ impl Transcript {
     }
 }
 
-async fn state_story(ada: &Workspace, told: &mut Transcript) {
+async fn state_story(ada: &Workspace, log: &mut Transcript) {
     let shared = ada.state("shared");
-    told.add(shared.set("plan", json!({"step": 1})).await);
-    told.add(shared.set("plan", json!({"step": 2})).expected_version(1).await);
-    told.add(shared.set("plan", json!({"step": 3})).expected_version(1).await);
-    told.add(shared.set("plan", 4).if_absent().await);
-    told.add(shared.set("plan", 5).expected_value(json!({"step": 1})).await);
-    told.add(shared.set("plan", json!("ünï \"q\" \u{1f}")).ttl_ms(60_000).await);
-    told.add(shared.set("leader", 1).ephemeral().await);
-    told.add(shared.get("plan").await);
-    told.add(shared.get_at("plan", Revision(1)).await);
-    told.add(shared.get_at("plan", Revision(99)).await);
-    told.add(shared.get("nothing").await);
-    told.add(shared.increment("count", 41).await);
-    told.add(shared.append("count", 1).await);
-    told.add(shared.patch("count", Patch::Max(Json::of(&7).unwrap())).expected_version(1).await);
-    told.add(shared.append("list", json!({"deep": [1, 2.5, null]})).await);
+    log.add(shared.set("plan", json!({"step": 1})).await);
+    log.add(shared.set("plan", json!({"step": 2})).expected_version(1).await);
+    log.add(shared.set("plan", json!({"step": 3})).expected_version(1).await);
+    log.add(shared.set("plan", 4).if_absent().await);
+    log.add(shared.set("plan", 5).expected_value(json!({"step": 1})).await);
+    log.add(shared.set("plan", json!("ünï \"q\" \u{1f}")).ttl_ms(60_000).await);
+    log.add(shared.set("leader", 1).ephemeral().await);
+    log.add(shared.get("plan").await);
+    log.add(shared.get_at("plan", Revision(1)).await);
+    log.add(shared.get_at("plan", Revision(99)).await);
+    log.add(shared.get("nothing").await);
+    log.add(shared.increment("count", 41).await);
+    log.add(shared.append("count", 1).await);
+    log.add(shared.patch("count", Patch::Max(Json::of(&7).unwrap())).expected_version(1).await);
+    log.add(shared.append("list", json!({"deep": [1, 2.5, null]})).await);
     let merge = Json::of(&json!({"a": null, "b": 1})).unwrap();
-    told.add(shared.patch("object", Patch::Merge(merge)).await);
-    told.add(shared.update("count", |entry| entry.map_or(0, |it| it.version().0) + 1).await);
-    told.add(shared.delete("list").await);
-    told.add(shared.delete_version("count", Version(77)).await);
-    told.add(ada.once("same").unwrap().state("shared").increment("once", 1).await);
-    told.add(ada.once("same").unwrap().state("shared").increment("once", 1).await);
-    told.add(ada.once("same").unwrap().state("shared").increment("once", 2).await);
+    log.add(shared.patch("object", Patch::Merge(merge)).await);
+    log.add(shared.update("count", |entry| entry.map_or(0, |it| it.version().0) + 1).await);
+    log.add(shared.delete("list").await);
+    log.add(shared.delete_version("count", Version(77)).await);
+    log.add(ada.once("same").unwrap().state("shared").increment("once", 1).await);
+    log.add(ada.once("same").unwrap().state("shared").increment("once", 1).await);
+    log.add(ada.once("same").unwrap().state("shared").increment("once", 2).await);
     let first = Entries { limit: Some(2), ..Entries::all(NamespaceName::shared()) };
     let page = shared.list(first.clone()).await.unwrap();
-    told.add(shared.list(Entries { cursor: page.cursor.clone(), ..first }).await);
-    told.add(Ok(page));
-    told.add(shared.matching("p*").await);
-    told.add(shared.snapshot(Snapshot::default()).await);
-    told.add(shared.history(History { limit: Some(3), ..History::default() }).await);
-    told.add(shared.diff(Revision(1), Revision(5)).await);
-    told.add(ada.state("no such").get("plan").await);
-    told.add(ada.revision().await);
+    log.add(shared.list(Entries { cursor: page.cursor.clone(), ..first }).await);
+    log.add(Ok(page));
+    log.add(shared.matching("p*").await);
+    log.add(shared.snapshot(Snapshot::default()).await);
+    log.add(shared.history(History { limit: Some(3), ..History::default() }).await);
+    log.add(shared.diff(Revision(1), Revision(5)).await);
+    log.add(ada.state("no such").get("plan").await);
+    log.add(ada.revision().await);
 }
 
-async fn other_stories(ada: &Workspace, told: &mut Transcript) {
+async fn other_stories(ada: &Workspace, log: &mut Transcript) {
     let namespaces = ada.namespaces();
-    told.add(
+    log.add(
         namespaces.create("notes").rules(Rules { append_only: true, ..Rules::default() }).await,
     );
-    told.add(namespaces.create("notes").await);
-    told.add(ada.state("notes").set("a", 1).await);
-    told.add(ada.state("notes").set("a", 2).await);
-    told.add(namespaces.configure("notes", Rules::default()).await);
-    told.add(ada.state("notes").transfer_to("shared", Some(&["a"])).await);
-    told.add(ada.state("notes").transfer_to("shared", Some(&["a"])).await);
-    told.add(namespaces.get("notes").await);
-    told.add(namespaces.list().await);
-    told.add(namespaces.delete("notes").await);
+    log.add(namespaces.create("notes").await);
+    log.add(ada.state("notes").set("a", 1).await);
+    log.add(ada.state("notes").set("a", 2).await);
+    log.add(namespaces.configure("notes", Rules::default()).await);
+    log.add(ada.state("notes").transfer_to("shared", Some(&["a"])).await);
+    log.add(ada.state("notes").transfer_to("shared", Some(&["a"])).await);
+    log.add(namespaces.get("notes").await);
+    log.add(namespaces.list().await);
+    log.add(namespaces.delete("notes").await);
 
     let agents = ada.agents();
     let metadata = json!({"model": "m"});
     let register = agents.register().capability("search").metadata(metadata).ttl_ms(9_000);
     let session = register.await.unwrap();
     let token = session.token;
-    told.add(Ok(session));
-    told.add(ada.state("shared").set("leader", "ada").ephemeral().await);
-    told.add(agents.heartbeat(token).await);
-    told.add(agents.get("ada").await);
-    told.add(agents.get("bob").await);
-    told.add(agents.active().await);
-    told.add(agents.list(Some("search"), None).await);
-    told.add(agents.leave(token).await);
-    told.add(agents.leave(token).await);
-    told.add(ada.state("shared").get("leader").await);
+    log.add(Ok(session));
+    log.add(ada.state("shared").set("leader", "ada").ephemeral().await);
+    log.add(agents.heartbeat(token).await);
+    log.add(agents.get("ada").await);
+    log.add(agents.get("bob").await);
+    log.add(agents.active().await);
+    log.add(agents.list(Some("search"), None).await);
+    log.add(agents.leave(token).await);
+    log.add(agents.leave(token).await);
+    log.add(ada.state("shared").get("leader").await);
 
     let set = |key: &str| {
         let (namespace, value) = (NamespaceName::shared(), Json::of(&1).unwrap());
         Command::Set(Set::new(namespace, Key::parse(key).unwrap(), value))
     };
     let both = || ada.transaction().command(set("x")).command(set("y"));
-    told.add(both().commit().await);
-    told.add(both().require(Precondition::Revision(Revision(1))).commit().await);
-    told.add(ada.transaction().commit().await);
-    told.add(ada.watch("state/**").from(99_999).await.map(|_| "a watch from the future"));
-    told.add(ada.ask(baton_client::core::workspace::Query::Get).await);
+    log.add(both().commit().await);
+    log.add(both().require(Precondition::Revision(Revision(1))).commit().await);
+    log.add(ada.transaction().commit().await);
+    log.add(ada.watch("state/**").from(99_999).await.map(|_| "a watch from the future"));
+    log.add(ada.ask(baton_client::core::workspace::Query::Get).await);
 }
 
-async fn lock_story(ada: &Workspace, told: &mut Transcript) {
+async fn lock_story(ada: &Workspace, log: &mut Transcript) {
     let bob = ada.as_agent("bob").unwrap();
     let locks = ada.locks();
     let hold = locks.acquire("door").ttl_ms(60_000).await.unwrap().unwrap();
-    told.add(bob.locks().acquire("door").await);
-    told.add(locks.get("door").await);
-    told.add(locks.get("nobody/has this").await);
-    told.add(locks.acquire("door").ttl_ms(1).await);
-    told.add(locks.acquire("").await);
-    told.add(locks.renew("door", hold.token).await);
-    told.add(locks.renew_for("door", hold.token, 90_000).await);
+    log.add(bob.locks().acquire("door").await);
+    log.add(locks.get("door").await);
+    log.add(locks.get("nobody/has this").await);
+    log.add(locks.acquire("door").ttl_ms(1).await);
+    log.add(locks.acquire("").await);
+    log.add(locks.renew("door", hold.token).await);
+    log.add(locks.renew_for("door", hold.token, 90_000).await);
     let fenced = bob.under(hold.token);
-    told.add(fenced.state("shared").set("guarded", 1).await);
+    log.add(fenced.state("shared").set("guarded", 1).await);
     let key = Key::parse("guarded").unwrap();
     let set = || Set::new(NamespaceName::shared(), key.clone(), Json::of(&2).unwrap());
-    told.add(fenced.transaction().command(Command::Set(set())).commit().await);
+    log.add(fenced.transaction().command(Command::Set(set())).commit().await);
     // A waiting call gets it in the commit that releases it.
     let waiter = bob.locks();
     let (granted, ()) = tokio::join!(waiter.acquire("door").wait_ms(60_000).into_future(), async {
         while locks.get("door").await.unwrap().waiters.is_empty() {
             tokio::task::yield_now().await;
         }
-        told.add(locks.list().await);
-        told.add(locks.release("door", hold.token).await);
+        log.add(locks.list().await);
+        log.add(locks.release("door", hold.token).await);
     });
-    told.add(granted);
-    told.add(locks.release("door", hold.token).await);
-    told.add(locks.renew("door", hold.token).await);
-    told.add(fenced.state("shared").set("guarded", 3).await);
-    told.add(fenced.transaction().command(Command::Set(set())).commit().await);
-    told.add(fenced.locks().acquire("other").await);
-    told.add(locks.list().await);
+    log.add(granted);
+    log.add(locks.release("door", hold.token).await);
+    log.add(locks.renew("door", hold.token).await);
+    log.add(fenced.state("shared").set("guarded", 3).await);
+    log.add(fenced.transaction().command(Command::Set(set())).commit().await);
+    log.add(fenced.locks().acquire("other").await);
+    log.add(locks.list().await);
 
     let models = ada.semaphores();
-    told.add(models.get("models").await);
+    log.add(models.get("models").await);
     let permit = models.acquire("models").permits(1).ttl_ms(60_000).await.unwrap().unwrap();
-    told.add(bob.semaphores().acquire("models").wait_ms(0).await);
-    told.add(bob.semaphores().acquire("models").permits(9).await);
-    told.add(models.renew("models", permit.token).await);
-    told.add(models.renew_for("models", permit.token, 90_000).await);
-    told.add(models.list().await);
-    told.add(models.release("models", permit.token).await);
-    told.add(models.release("models", permit.token).await);
+    log.add(bob.semaphores().acquire("models").wait_ms(0).await);
+    log.add(bob.semaphores().acquire("models").permits(9).await);
+    log.add(models.renew("models", permit.token).await);
+    log.add(models.renew_for("models", permit.token, 90_000).await);
+    log.add(models.list().await);
+    log.add(models.release("models", permit.token).await);
+    log.add(models.release("models", permit.token).await);
 
     let start = ada.barriers();
-    told.add(start.arrive("start", 2).await);
-    told.add(start.arrive("start", 2).wait_ms(1).await);
-    told.add(start.get("start").await);
-    told.add(bob.barriers().arrive("start", 2).wait_ms(60_000).await);
-    told.add(start.reset("start").await);
-    told.add(start.arrive("", 2).await);
+    log.add(start.arrive("start", 2).await);
+    log.add(start.arrive("start", 2).wait_ms(1).await);
+    log.add(start.get("start").await);
+    log.add(bob.barriers().arrive("start", 2).wait_ms(60_000).await);
+    log.add(start.reset("start").await);
+    log.add(start.arrive("", 2).await);
 }
 
-async fn task_story(ada: &Workspace, told: &mut Transcript) {
+async fn task_story(ada: &Workspace, log: &mut Transcript) {
     let bob = ada.as_agent("bob").unwrap().tasks();
     let tasks = ada.tasks();
     let create = || tasks.create("review").description("look at it").definition(json!({"n": 1}));
-    told.add(create().id("first").priority(3).group("g").metadata(json!({"a": 1})).await);
-    told.add(create().id("first").await);
-    told.add(create().id("second").after("first").capability("rust").schema_version(2).await);
-    told.add(create().id("third").parent("second").delay_ms(60_000).deadline_ms(90_000).await);
-    told.add(create().assigned_to("bob").max_retries(0).on_exhausted(OnExhausted::Review).await);
-    told.add(create().backoff(Backoff { jitter: 2.0, ..Backoff::default() }).await);
-    told.add(create().capability("cobol").if_capable().await);
-    told.add(create().id("no good").await);
-    told.add(bob.claim().of_type("write").await);
-    told.add(bob.claim().task("second").await);
+    log.add(create().id("first").priority(3).group("g").metadata(json!({"a": 1})).await);
+    log.add(create().id("first").await);
+    log.add(create().id("second").after("first").capability("rust").schema_version(2).await);
+    log.add(create().id("third").parent("second").delay_ms(60_000).deadline_ms(90_000).await);
+    log.add(create().assigned_to("bob").max_retries(0).on_exhausted(OnExhausted::Review).await);
+    log.add(create().backoff(Backoff { jitter: 2.0, ..Backoff::default() }).await);
+    log.add(create().capability("cobol").if_capable().await);
+    log.add(create().id("no good").await);
+    log.add(bob.claim().of_type("write").await);
+    log.add(bob.claim().task("second").await);
     let claimed = bob.claim().of_type("review").of_type("write").lease_ms(60_000).await;
     let claimed = claimed.unwrap().unwrap();
     let (id, token) = (claimed.id.as_str(), claimed.lease.as_ref().unwrap().token);
-    told.add(bob.heartbeat(id, token).await);
-    told.add(bob.heartbeat_for(id, token, 90_000).await);
-    told.add(bob.progress(id, token, 0.5, Some("halfway")).await);
-    told.add(bob.update(id, token, json!({"metadata": {"b": 2}})).await);
-    told.add(bob.fail(id, Token(999), "who?").await);
-    told.add(tasks.why(id).await);
+    log.add(bob.heartbeat(id, token).await);
+    log.add(bob.heartbeat_for(id, token, 90_000).await);
+    log.add(bob.progress(id, token, 0.5, Some("halfway")).await);
+    log.add(bob.update(id, token, json!({"metadata": {"b": 2}})).await);
+    log.add(bob.fail(id, Token(999), "who?").await);
+    log.add(tasks.why(id).await);
     let next = Next { capabilities: Some(["rust".to_owned()].into()), ..Next::default() };
     let done = bob.complete(id, token).result(json!(7)).artifacts(json!([])).then_claim(next).await;
-    told.add(Ok(done.as_ref().unwrap().clone()));
+    log.add(Ok(done.as_ref().unwrap().clone()));
     let next = done.unwrap().next.unwrap();
     let token = next.lease.as_ref().unwrap().token;
-    told.add(bob.release(next.id.as_str(), token, Some("tired")).await);
+    log.add(bob.release(next.id.as_str(), token, Some("tired")).await);
     let next = bob.claim().await.unwrap().unwrap();
     let token = next.lease.as_ref().unwrap().token;
-    told.add(bob.fail(next.id.as_str(), token, json!({"code": "no"})).for_good().await);
-    told.add(tasks.review(next.id.as_str(), Verdict::Complete).note("fine").result(1).await);
-    told.add(tasks.review(next.id.as_str(), Verdict::Retry).await);
-    told.add(tasks.cancel("second", Some("enough")).await);
-    told.add(tasks.get("third").await);
-    told.add(tasks.get("nothing").await);
-    told.add(tasks.list(List::default()).await);
-    told.add(tasks.list(List { limit: Some(2), ..List::default() }).await);
-    told.add(tasks.stats(Some("review")).await);
-    told.add(tasks.history("first").await);
+    log.add(bob.fail(next.id.as_str(), token, json!({"code": "no"})).for_good().await);
+    log.add(tasks.review(next.id.as_str(), Verdict::Complete).note("fine").result(1).await);
+    log.add(tasks.review(next.id.as_str(), Verdict::Retry).await);
+    log.add(tasks.cancel("second", Some("enough")).await);
+    log.add(tasks.get("third").await);
+    log.add(tasks.get("nothing").await);
+    log.add(tasks.list(List::default()).await);
+    log.add(tasks.list(List { limit: Some(2), ..List::default() }).await);
+    log.add(tasks.stats(Some("review")).await);
+    log.add(tasks.history("first").await);
     for name in ["fourth", "fifth", "sixth"] {
-        told.add(tasks.create("several").id(name).await);
+        log.add(tasks.create("several").id(name).await);
     }
-    told.add(bob.claim().of_type("several").several(2).await);
-    told.add(bob.claim().of_type("several").several(1).await);
-    told.add(bob.claim().of_type("several").several(2).await);
-    told.add(bob.claim().several(0).await);
+    log.add(bob.claim().of_type("several").several(2).await);
+    log.add(bob.claim().of_type("several").several(1).await);
+    log.add(bob.claim().of_type("several").several(2).await);
+    log.add(bob.claim().several(0).await);
 
     let joins = ada.joins();
-    told.add(joins.of_group("g").id("all").deadline_ms(60_000).await);
-    told.add(joins.of_group("g").id("all").await);
-    told.add(joins.of_tasks(&["first", "second"]).need(2).await);
-    told.add(joins.of_tasks(&["no good"]).await);
-    told.add(joins.wait("all", 60_000).await);
-    told.add(joins.wait("none", 0).await);
-    told.add(joins.get("all").await);
+    log.add(joins.of_group("g").id("all").deadline_ms(60_000).await);
+    log.add(joins.of_group("g").id("all").await);
+    log.add(joins.of_tasks(&["first", "second"]).need(2).await);
+    log.add(joins.of_tasks(&["no good"]).await);
+    log.add(joins.wait("all", 60_000).await);
+    log.add(joins.wait("none", 0).await);
+    log.add(joins.get("all").await);
 }
 
-async fn rule_story(ada: &Workspace, told: &mut Transcript) {
+async fn rule_story(ada: &Workspace, log: &mut Transcript) {
     let rules = ada.rules();
-    told.add(rules.add("tests").on_type("code:*").required_keys(&["tests"]).message("why").await);
-    told.add(rules.add("shape").schema(json!({"type": "object"})).to("b*").warning().await);
-    told.add(rules.add("shape").schema(json!({"type": "nonsense"})).await);
-    told.add(rules.add("green").from("**").expression("state.failed == 0").await);
-    told.add(rules.add("green").expression("state.failed = 0").await);
-    told.add(rules.add("green").on_type("***").receiver_alive().await);
-    told.add(rules.add("two").capability("review").hops_max(3).await);
-    told.add(rules.add("no good").state_bytes_max(3).await);
-    told.add(rules.remove("tests").await);
-    told.add(rules.remove("tests").await);
-    told.add(rules.list().await);
+    log.add(rules.add("tests").on_type("code:*").required_keys(&["tests"]).message("why").await);
+    log.add(rules.add("shape").schema(json!({"type": "object"})).to("b*").warning().await);
+    log.add(rules.add("shape").schema(json!({"type": "nonsense"})).await);
+    log.add(rules.add("green").from("**").expression("state.failed == 0").await);
+    log.add(rules.add("green").expression("state.failed = 0").await);
+    log.add(rules.add("green").on_type("***").receiver_alive().await);
+    log.add(rules.add("two").capability("review").hops_max(3).await);
+    log.add(rules.add("no good").state_bytes_max(3).await);
+    log.add(rules.remove("tests").await);
+    log.add(rules.remove("tests").await);
+    log.add(rules.list().await);
 }
 
-async fn checkpoint_story(ada: &Workspace, told: &mut Transcript) {
+async fn checkpoint_story(ada: &Workspace, log: &mut Transcript) {
     let checkpoints = ada.checkpoints();
-    told.add(checkpoints.latest("thread").await);
-    told.add(checkpoints.save("thread", json!({"step": 1})).label("one").await);
+    log.add(checkpoints.latest("thread").await);
+    log.add(checkpoints.save("thread", json!({"step": 1})).label("one").await);
     let second = checkpoints.save("thread", json!({"step": 2})).description("half");
-    told.add(second.metadata(json!({"node": "plan"})).await);
-    told.add(checkpoints.save("thread", 3).parent("c-0000000001").await);
-    told.add(checkpoints.save("no good", 3).await);
-    told.add(checkpoints.latest("thread").await);
-    told.add(checkpoints.get("c-0000000002").await);
-    told.add(checkpoints.restore("c-0000000002").await);
-    told.add(checkpoints.fork("c-0000000002", "other").await);
-    told.add(checkpoints.label("c-0000000002", None).await);
-    told.add(checkpoints.list(checkpoint::List::default()).await);
+    log.add(second.metadata(json!({"node": "plan"})).await);
+    log.add(checkpoints.save("thread", 3).parent("c-0000000001").await);
+    log.add(checkpoints.save("no good", 3).await);
+    log.add(checkpoints.latest("thread").await);
+    log.add(checkpoints.get("c-0000000002").await);
+    log.add(checkpoints.restore("c-0000000002").await);
+    log.add(checkpoints.fork("c-0000000002", "other").await);
+    log.add(checkpoints.label("c-0000000002", None).await);
+    log.add(checkpoints.list(checkpoint::List::default()).await);
     let task = TaskId::parse("thread").unwrap();
-    told.add(checkpoints.save_bytes("keyed", "raw", &[0xff, 0]).key("k-1").await);
+    log.add(checkpoints.save_bytes("keyed", "raw", &[0xff, 0]).key("k-1").await);
     let write = checkpoint::NewWrite {
         index: 0,
         channel: "c".to_owned(),
@@ -315,55 +315,55 @@ async fn checkpoint_story(ada: &Workspace, told: &mut Transcript) {
         content_type: None,
         replace: false,
     };
-    told.add(checkpoints.write("keyed", "k-1", "w", vec![write]).await);
-    told.add(checkpoints.copy("keyed", "copied").await);
+    log.add(checkpoints.write("keyed", "k-1", "w", vec![write]).await);
+    log.add(checkpoints.copy("keyed", "copied").await);
     let copied = TaskId::parse("copied").unwrap();
     let history = checkpoint::History { limit: Some(1), ..checkpoint::History::of(&copied) };
-    told.add(checkpoints.history(history).await);
+    log.add(checkpoints.history(history).await);
     let prune = checkpoint::Prune { keep: Some(0), ..checkpoint::Prune::of(&task) };
-    told.add(checkpoints.prune(prune).await);
+    log.add(checkpoints.prune(prune).await);
     let retain = checkpoint::Retain { keep: Some(2), ..checkpoint::Retain::default() };
-    told.add(checkpoints.retain(retain).await);
-    told.add(checkpoints.retention().await);
-    told.add(ada.under(Token(99)).checkpoints().save("thread", 3).await);
+    log.add(checkpoints.retain(retain).await);
+    log.add(checkpoints.retention().await);
+    log.add(ada.under(Token(99)).checkpoints().save("thread", 3).await);
 }
 
-async fn pipeline_story(ada: &Workspace, told: &mut Transcript) {
+async fn pipeline_story(ada: &Workspace, log: &mut Transcript) {
     let json = |text: &str| Json::parse(text).unwrap();
     let (pipelines, bob) = (ada.pipelines(), ada.as_agent("bob").unwrap().pipelines());
-    told.add(pipelines.create("p").stage_for("a", "bob").stage("b").input(json("1")).await);
-    told.add(pipelines.create("p").stage("a").await);
-    told.add(pipelines.create("no good").stage("a").await);
-    told.add(pipelines.create("q").await);
-    told.add(pipelines.start("p", "a", None).await);
-    told.add(bob.start("p", "a", None).await);
-    told.add(bob.fail("p", "a", json("\"no\"")).await);
-    told.add(bob.retry("p", "a").await);
-    told.add(bob.start("p", "a", Some(json("{}"))).await);
-    told.add(bob.complete("p", "a", Some(json("null"))).await);
-    told.add(pipelines.output("p", "a").await);
-    told.add(pipelines.output("p", "z").await);
-    told.add(pipelines.skip("p", "b", Some("short".to_owned())).await);
-    told.add(pipelines.delete("p").await);
+    log.add(pipelines.create("p").stage_for("a", "bob").stage("b").input(json("1")).await);
+    log.add(pipelines.create("p").stage("a").await);
+    log.add(pipelines.create("no good").stage("a").await);
+    log.add(pipelines.create("q").await);
+    log.add(pipelines.start("p", "a", None).await);
+    log.add(bob.start("p", "a", None).await);
+    log.add(bob.fail("p", "a", json("\"no\"")).await);
+    log.add(bob.retry("p", "a").await);
+    log.add(bob.start("p", "a", Some(json("{}"))).await);
+    log.add(bob.complete("p", "a", Some(json("null"))).await);
+    log.add(pipelines.output("p", "a").await);
+    log.add(pipelines.output("p", "z").await);
+    log.add(pipelines.skip("p", "b", Some("short".to_owned())).await);
+    log.add(pipelines.delete("p").await);
     let metadata = json(r#"{"team":1}"#);
-    told.add(pipelines.create("q").automatic().metadata(metadata).stage("own").await);
-    told.add(pipelines.get("q").await);
-    told.add(pipelines.abort("q", None).await);
-    told.add(pipelines.list(pipeline::List::default()).await);
-    told.add(pipelines.list(pipeline::List { limit: Some(1), ..Default::default() }).await);
+    log.add(pipelines.create("q").automatic().metadata(metadata).stage("own").await);
+    log.add(pipelines.get("q").await);
+    log.add(pipelines.abort("q", None).await);
+    log.add(pipelines.list(pipeline::List::default()).await);
+    log.add(pipelines.list(pipeline::List { limit: Some(1), ..Default::default() }).await);
 }
 
 async fn whole_story(lab: Workspace) -> Vec<String> {
     let ada = lab.as_agent("ada").unwrap();
-    let mut told = Transcript::default();
-    state_story(&ada, &mut told).await;
-    other_stories(&ada, &mut told).await;
-    lock_story(&ada, &mut told).await;
-    task_story(&ada, &mut told).await;
-    rule_story(&ada, &mut told).await;
-    checkpoint_story(&ada, &mut told).await;
-    pipeline_story(&ada, &mut told).await;
-    told.0
+    let mut log = Transcript::default();
+    state_story(&ada, &mut log).await;
+    other_stories(&ada, &mut log).await;
+    lock_story(&ada, &mut log).await;
+    task_story(&ada, &mut log).await;
+    rule_story(&ada, &mut log).await;
+    checkpoint_story(&ada, &mut log).await;
+    pipeline_story(&ada, &mut log).await;
+    log.0
 }
 
 #[tokio::test]

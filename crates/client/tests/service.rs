@@ -17,7 +17,7 @@ async fn requests_are_answered_and_mail_is_acknowledged() {
     let lab = baton.workspace("lab").unwrap().as_agent("ada").unwrap();
     let bob = lab.as_agent("bob").unwrap();
     lab.messages().send("bob", "hello").await.unwrap();
-    let (told, stop) = oneshot::channel::<()>();
+    let (end, stop) = oneshot::channel::<()>();
     let service = Service::new(bob.clone()).handler("double").concurrency(2);
     let serving = tokio::spawn(service.run(
         |message: Message| async move {
@@ -56,7 +56,7 @@ async fn requests_are_answered_and_mail_is_acknowledged() {
         }
     };
     patiently(acked).await;
-    told.send(()).unwrap();
+    end.send(()).unwrap();
     let served = patiently(serving).await.unwrap().unwrap();
     assert_eq!(served, Served { answered: 6, failed: 2, lost: 0 });
     assert!(lab.messages().handlers(None).await.unwrap().is_empty(), "they go with the session");

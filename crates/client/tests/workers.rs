@@ -114,7 +114,7 @@ impl Drop for Dropped {
 async fn a_handler_is_dropped_when_its_lease_is_lost() {
     let lab = embedded();
     let task = lab.tasks().create("endless").await.unwrap();
-    let (tell, mut told) = mpsc::unbounded_channel();
+    let (tell, mut steps) = mpsc::unbounded_channel();
     let (stop, stopped) = oneshot::channel::<()>();
     let worker = Worker::new(lab.as_agent("bob").unwrap()).lease_ms(300);
     let working = tokio::spawn(worker.run(
@@ -130,7 +130,7 @@ async fn a_handler_is_dropped_when_its_lease_is_lost() {
         async move { drop(stopped.await) },
     ));
     patiently(async {
-        assert_eq!(told.recv().await, Some("begun"));
+        assert_eq!(steps.recv().await, Some("begun"));
         // Heartbeats keep it for far longer than a lease lasts.
         let lease = |task: &Task| task.lease.as_ref().unwrap().expires_at;
         let first = lease(&lab.tasks().get(task.id.as_str()).await.unwrap());
@@ -138,7 +138,7 @@ async fn a_handler_is_dropped_when_its_lease_is_lost() {
             tokio::task::yield_now().await;
         }
         lab.tasks().cancel(task.id.as_str(), None).await.unwrap();
-        assert_eq!(told.recv().await, Some("dropped"));
+        assert_eq!(steps.recv().await, Some("dropped"));
         stop.send(()).unwrap();
         let worked = working.await.unwrap().unwrap();
         assert_eq!(worked, Worked { lost: 1, ..Worked::default() });

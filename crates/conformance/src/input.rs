@@ -148,14 +148,14 @@ pub(crate) fn outcome(
     });
     step += usize::from(is_answered);
     if step >= rounds.len() {
-        return Some(Ok(Outcome::Answered(told(state.is_some(), &questions, responses))));
+        return Some(Ok(Outcome::Answered(rendered(state.is_some(), &questions, responses))));
     }
     let state = rounds[step].has_state.then(|| seal(&format!("{fixture}{step}")));
     Some(Ok(Outcome::Ask(InputRequiredResult::new(Some(asked(step)), state))))
 }
 
-fn told(has_state: bool, questions: &InputRequests, responses: &InputResponses) -> String {
-    let told: Vec<String> = questions
+fn rendered(has_state: bool, questions: &InputRequests, responses: &InputResponses) -> String {
+    let rendered: Vec<String> = questions
         .keys()
         .map(|name| match (&responses[name], name.as_str()) {
             (response, "user_name" | "step1") => {
@@ -165,7 +165,7 @@ fn told(has_state: bool, questions: &InputRequests, responses: &InputResponses) 
         })
         .collect();
     let state = if has_state { "state-ok " } else { "" };
-    format!("{state}{}", told.join("; "))
+    format!("{state}{}", rendered.join("; "))
 }
 
 /// The answer of a tool.

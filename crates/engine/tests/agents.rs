@@ -85,15 +85,15 @@ async fn a_lost_session_releases_everything_in_the_same_revision() {
     assert_eq!(bob.agents().get("ada").await.unwrap().status, Status::Active);
     clock.advance(1);
     tick(&baton).await;
-    let mut told = Vec::new();
+    let mut delivered = Vec::new();
     for _ in 0..3 {
         let (revision, kind, subject) = next_event(&mut watch).await;
         assert_eq!(revision, before.0 + 1, "all of it is one revision");
-        told.push(format!("{kind} {subject}"));
+        delivered.push(format!("{kind} {subject}"));
     }
-    told.sort();
+    delivered.sort();
     assert_eq!(
-        told,
+        delivered,
         [
             "agent.lost agents/ada",
             "state.let_go state/agent:ada/thought",
@@ -309,12 +309,12 @@ async fn a_watch_reports_agents_that_join_and_leave() {
         let Some(Ok(Item::Event(notice))) = watch.next().await else { panic!("an event was due") };
         kinds.push((notice.kind().to_owned(), notice.agent().as_str().to_owned()));
     }
-    let told = [
+    let delivered = [
         ("agent.joined", "ada"),
         ("agent.left", "ada"),
         ("agent.joined", "ada"),
         ("agent.lost", "baton"),
     ];
-    assert_eq!(kinds, told.map(|(kind, agent)| (kind.to_owned(), agent.to_owned())));
+    assert_eq!(kinds, delivered.map(|(kind, agent)| (kind.to_owned(), agent.to_owned())));
     assert_eq!(ada.agents().heartbeat(Token(0)).await.unwrap_err().code(), "agent.stale_token");
 }

@@ -240,7 +240,7 @@ async fn check_state(baton: &Baton, acknowledged: [u64; WRITERS]) -> [u64; WRITE
         let fits = |count: &u64| after(writer, *count) == found;
         let count = [acked, acked + 1].into_iter().find(fits);
         counts[writer] = count.unwrap_or_else(|| {
-            panic!("writer {writer} was told {acked}, and this is there: {found:?}")
+            panic!("writer {writer} got {acked} acknowledged, but the log has {found:?}")
         });
         let name = workspace.name().as_str().to_owned();
         operations.entry(name).or_insert((workspace, 0)).1 += counts[writer];

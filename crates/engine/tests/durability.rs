@@ -138,8 +138,8 @@ async fn a_failed_sync_stops_the_engine_and_opening_it_again_decides() {
         assert_eq!(shared(&baton).get("kept").await.unwrap_err().code(), "engine.stopped");
         let begun = workspace(&baton).watch("**").await.map(|_| ()).unwrap_err();
         assert_eq!(begun.code(), "engine.stopped");
-        let told = watch.next().await.unwrap().unwrap_err();
-        assert_eq!(told, EngineError::Interrupted { resume_from: Revision(2) }.into());
+        let interruption = watch.next().await.unwrap().unwrap_err();
+        assert_eq!(interruption, EngineError::Interrupted { resume_from: Revision(2) }.into());
         drop(watch);
         baton.close().await;
         disk.crash(seed);
@@ -190,9 +190,9 @@ async fn a_full_disk_refuses_writes_answers_reads_and_recovers() {
         let first = ada.state("shared").get_at("kept", Revision(1)).await.unwrap();
         assert_eq!(value(&first), json!(1));
         // Watchers must resume, since pending events are lost.
-        let told = watch.next().await.unwrap().unwrap_err();
-        assert_eq!(told.code(), "watch.interrupted");
-        let resume_from = told.resume_from().expect("it says where to resume");
+        let interruption = watch.next().await.unwrap().unwrap_err();
+        assert_eq!(interruption.code(), "watch.interrupted");
+        let resume_from = interruption.resume_from().expect("it says where to resume");
         watch = ada.watch("state/shared/kept").from(resume_from).await.unwrap();
 
         disk.set_capacity(None);

@@ -45,12 +45,12 @@ async fn history_is_what_happened_in_pages_of_any_size() {
     let (baton, _, clock) = in_memory_with(restless());
     let workspace = workspace(&baton);
     let events = workspace.events();
-    let mut told = Vec::new();
+    let mut delivered = Vec::new();
     for number in 0..60_u64 {
         clock.advance(1_000);
         let kind = if number % 3 == 0 { "fizz" } else { "other.thing" };
         let revision = events.emit(kind, json!({"number": number})).await.unwrap();
-        told.push((revision, kind.to_owned()));
+        delivered.push((revision, kind.to_owned()));
     }
     for limit in [1, 7, 1_000] {
         let (mut found, mut cursor) = (Vec::new(), None::<String>);
@@ -67,7 +67,7 @@ async fn history_is_what_happened_in_pages_of_any_size() {
                 None => break,
             }
         }
-        assert_eq!(found, told, "{limit} at a time");
+        assert_eq!(found, delivered, "{limit} at a time");
     }
     let fizz = events.history().kind("f*").limit(3).await.unwrap().events;
     let fizz: Vec<u64> = fizz.iter().map(|event| event.revision().0).collect();

@@ -10,8 +10,8 @@ use crate::harness::{calm, eventually, in_memory, in_memory_with, on_memory, wor
 /// The next event of a watch: its revision, its body, and whether it was live.
 async fn heard(watch: &mut Watch) -> (u64, Value, bool) {
     let Some(Ok(Item::Event(notice))) = watch.next().await else { panic!("an event was due") };
-    let told: Value = serde_json::from_slice(&notice.json()).unwrap();
-    (notice.revision().0, told["body"].clone(), notice.is_live())
+    let event: Value = serde_json::from_slice(&notice.json()).unwrap();
+    (notice.revision().0, event["body"].clone(), notice.is_live())
 }
 
 #[tokio::test]
@@ -55,8 +55,8 @@ async fn frames_that_are_not_kept_go_to_watchers() {
     let mut watch = ada.watch("streams/beat").await.unwrap();
     streams.send_all("beat", &[1, 2]).await.unwrap();
     let Some(Ok(Item::Event(notice))) = watch.next().await else { panic!("an event was due") };
-    let told: Value = serde_json::from_slice(&notice.json()).unwrap();
-    assert_eq!((&told["frames"], &told["live"]), (&json!([1, 2]), &json!(true)));
+    let event: Value = serde_json::from_slice(&notice.json()).unwrap();
+    assert_eq!((&event["frames"], &event["live"]), (&json!([1, 2]), &json!(true)));
     let refused = streams.receive("beat").await.unwrap_err();
     assert_eq!(refused.code(), "stream.not_kept");
 }

@@ -30,7 +30,7 @@ struct Moment {
 }
 
 /// A change in the history: revision, entry, value before and after.
-type Told = (u64, Place, Option<Value>, Option<Value>);
+type RecordedChange = (u64, Place, Option<Value>, Option<Value>);
 
 /// A workspace with a complete record of its changes.
 struct Chronicle {
@@ -40,11 +40,11 @@ struct Chronicle {
     /// The last version of every key that ever was.
     versions: BTreeMap<Place, u64>,
     /// All changes in order; those of a deleted namespace against the order of its keys.
-    told: Vec<Told>,
+    recorded: Vec<RecordedChange>,
 }
 
 /// The state that is remembered while no engine is open.
-struct Memory(StdRng, Vec<Moment>, BTreeMap<Place, u64>, Vec<Told>);
+struct Memory(StdRng, Vec<Moment>, BTreeMap<Place, u64>, Vec<RecordedChange>);
 
 const NAMESPACES: [&str; 3] = ["shared", "notes", "drafts"];
 
@@ -56,18 +56,18 @@ impl Chronicle {
             chance: StdRng::seed_from_u64(seed),
             moments: vec![beginning],
             versions: BTreeMap::new(),
-            told: Vec::new(),
+            recorded: Vec::new(),
         }
     }
 
     /// Drops the engine, so that its folder can be opened again.
     fn leave(self) -> Memory {
-        Memory(self.chance, self.moments, self.versions, self.told)
+        Memory(self.chance, self.moments, self.versions, self.recorded)
     }
 
     /// The same history, checked against an engine that was opened later.
-    fn again(baton: &Baton, Memory(chance, moments, versions, told): Memory) -> Self {
-        Self { workspace: workspace(baton), chance, moments, versions, told }
+    fn again(baton: &Baton, Memory(chance, moments, versions, recorded): Memory) -> Self {
+        Self { workspace: workspace(baton), chance, moments, versions, recorded }
     }
 
     fn last(&self) -> Revision {
@@ -134,7 +134,7 @@ impl Chronicle {
         let gone: BTreeMap<Place, (Value, u64)> = gone;
         let dropped =
             gone.into_iter().map(|(place, (value, _))| (revision, place, Some(value), None));
-        self.told.extend(dropped.rev());
+        self.recorded.extend(dropped.rev());
         spaces::Command::Delete { name: namespace(name) }
     }
 
@@ -146,7 +146,7 @@ impl Chronicle {
         let old_value = before.clone().map(|(value, _)| value);
         if before.is_some() && self.chance.random_bool(0.3) {
             after.entries.remove(&place);
-            self.told.push((revision, place.clone(), old_value, None));
+            self.recorded.push((revision, place.clone(), old_value, None));
             let (namespace, key) = (namespace(name), key(&place.1));
             let (expected_version, expected_revision) = (None, None);
             return Command::Delete(Delete { namespace, key, expected_version, expected_revision });
@@ -158,8 +158,8 @@ impl Chronicle {
         *version += 1;
         let version = *version;
         after.entries.insert(place.clone(), (value.clone(), version));
-        let told = (revision, place.clone(), old_value, Some(value.clone()));
-        self.told.push(told);
+        let recorded = (revision, place.clone(), old_value, Some(value.clone()));
+        self.recorded.push(recorded);
         Command::Set(Set::new(namespace(name), key(&place.1), json_of(&value)))
     }
 
@@ -211,8 +211,9 @@ impl Chronicle {
 
     /// Reads the whole history, and that of one key, page by page.
     async fn check_history(&self, oldest: u64) {
-        let kept = || self.told.iter().rev().filter(|(revision, ..)| *revision >= oldest).cloned();
-        let expected: Vec<Told> = kept().collect();
+        let kept =
+            || self.recorded.iter().rev().filter(|(revision, ..)| *revision >= oldest).cloned();
+        let expected: Vec<RecordedChange> = kept().collect();
         for limit in [2, 5, 10_000] {
             let found = all_changes(&self.workspace, &History::default(), limit).await;
             assert_eq!(found, expected, "in pages of {limit}");
@@ -227,12 +228,14 @@ impl Chronicle {
         let found = all_changes(&self.workspace, &of_key, 1).await;
         let place = (name.to_owned(), wanted.to_owned());
         // When the namespace is deleted, so is the key, and its history shows it.
-        let expected: Vec<Told> = kept().filter(|(_, there, ..)| *there == place).collect();
+        let expected: Vec<RecordedChange> =
+            kept().filter(|(_, there, ..)| *there == place).collect();
         assert_eq!(found, expected);
 
         let of_namespace = History { namespace: Some(namespace(name)), ..History::default() };
         let found = all_changes(&self.workspace, &of_namespace, 3).await;
-        let expected: Vec<Told> = kept().filter(|(_, there, ..)| there.0 == name).collect();
+        let expected: Vec<RecordedChange> =
+            kept().filter(|(_, there, ..)| there.0 == name).collect();
         assert_eq!(found, expected);
     }
 
@@ -282,7 +285,7 @@ async fn changes(
     }
 }
 
-async fn all_changes(workspace: &Workspace, query: &History, limit: usize) -> Vec<Told> {
+async fn all_changes(workspace: &Workspace, query: &History, limit: usize) -> Vec<RecordedChange> {
     let mut all = Vec::new();
     let mut cursor = None;
     loop {
@@ -535,7 +538,7 @@ async fn the_history_of_a_task_is_listed_newest_first() {
     }
     let fields = json!({"task": "t", "token": token, "result": {"fine": true}});
     ada.execute(command("complete", fields)).await.unwrap();
-    let (mut told, mut cursor) = (Vec::new(), None);
+    let (mut recorded, mut cursor) = (Vec::new(), None);
     loop {
         let task = baton::core::TaskId::parse("t").unwrap();
         let query = task::Query::History { task, limit: Some(7), cursor };
@@ -546,18 +549,18 @@ async fn the_history_of_a_task_is_listed_newest_first() {
         };
         assert_eq!(oldest, Revision(0));
         assert!(events.len() <= 7);
-        told.extend(events);
+        recorded.extend(events);
         match next {
             Some(next) => cursor = Some(next),
             None => break,
         }
     }
-    assert_eq!(told.len(), 203);
-    assert!(told.is_sorted_by(|later, earlier| later.revision > earlier.revision));
-    assert_eq!(told[0].kind, "task.completed");
-    assert_eq!(told[0].fields.to_value()["result"]["fine"], true);
-    assert_eq!(told[201].kind, "task.claimed");
-    assert_eq!(told[202].kind, "task.created");
+    assert_eq!(recorded.len(), 203);
+    assert!(recorded.is_sorted_by(|later, earlier| later.revision > earlier.revision));
+    assert_eq!(recorded[0].kind, "task.completed");
+    assert_eq!(recorded[0].fields.to_value()["result"]["fine"], true);
+    assert_eq!(recorded[201].kind, "task.claimed");
+    assert_eq!(recorded[202].kind, "task.created");
     let unknown = baton::core::TaskId::parse("nobody").unwrap();
     let query = task::Query::History { task: unknown, limit: None, cursor: None };
     let refused = ada.ask(baton::core::Query::from(query)).await.unwrap_err();

@@ -29,9 +29,9 @@ async fn a_name_is_seen_as_far_as_its_scope_reaches() {
     ]);
     first.apply(changes.clone()).await.unwrap();
     assert_eq!(first.state().await.unwrap(), changes);
-    let told = workspace.state("shared").matching("**").await.unwrap();
-    assert_eq!(told.revision, Revision(1), "all of it was one commit");
-    assert!(told.entries.iter().all(|entry| !entry.key().contains("draft")), "{told:?}");
+    let page = workspace.state("shared").matching("**").await.unwrap();
+    assert_eq!(page.revision, Revision(1), "all of it was one commit");
+    assert!(page.entries.iter().all(|entry| !entry.key().contains("draft")), "{page:?}");
 
     let second = workspace.session("shop", "ann", "2").unwrap();
     let seen = map([("app:theme", json!("dark")), ("user:name", json!("Ann"))]);

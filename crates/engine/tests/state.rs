@@ -134,7 +134,7 @@ async fn no_update_is_lost_in_contention() {
     for job in jobs {
         versions.extend(job.await.unwrap());
     }
-    assert_eq!(versions.len(), TASKS * UPDATES, "nobody was told the same version twice");
+    assert_eq!(versions.len(), TASKS * UPDATES, "no version was returned twice");
     for name in ["counter", "patched"] {
         let last = shared(&baton).get(name).await.unwrap();
         assert_eq!(value(&last), json!(TASKS * UPDATES), "{name}");
@@ -175,8 +175,8 @@ async fn history_names_author_operation_and_time() {
     ada.set("other", "x").await.unwrap();
     bob.delete("plan").await.unwrap();
 
-    let told = |changes: Vec<state::Change>| -> Vec<String> {
-        let told = |change: state::Change| {
+    let described = |changes: Vec<state::Change>| -> Vec<String> {
+        let described = |change: state::Change| {
             let shown = |value: Option<baton::core::Json>| {
                 value.map_or("-".to_owned(), |value| value.to_string())
             };
@@ -191,7 +191,7 @@ async fn history_names_author_operation_and_time() {
                 shown(change.new_value)
             )
         };
-        changes.into_iter().map(told).collect()
+        changes.into_iter().map(described).collect()
     };
     let all = [
         "4 +10ms bob state.deleted plan 5 -> -",
@@ -201,7 +201,7 @@ async fn history_names_author_operation_and_time() {
     ];
     let ask = |history: History| {
         let ada = ada.clone();
-        async move { told(ada.history(history).await.unwrap().0) }
+        async move { described(ada.history(history).await.unwrap().0) }
     };
     assert_eq!(ask(History::default()).await, all);
     let of_plan = History { key: Some(key("plan")), ..History::default() };

@@ -177,23 +177,23 @@ async fn differences_contain_what_began_changed_and_ended() {
             baton.compact(&ada).await.unwrap();
         }
         for limit in [1, 2, 100] {
-            let mut told = Vec::new();
+            let mut listed = Vec::new();
             let mut diff = Diff { limit: Some(limit), ..baton::since(from) };
             loop {
                 let page = ada.differences(diff.clone()).await.unwrap();
                 assert_eq!(page.from, from);
-                told.extend(page.differences);
+                listed.extend(page.differences);
                 match page.cursor {
                     Some(cursor) => diff.cursor = Some(cursor),
                     None => break,
                 }
             }
-            let plan = told.iter().find(|it| it.subject == "state/shared/plan").unwrap();
+            let plan = listed.iter().find(|it| it.subject == "state/shared/plan").unwrap();
             assert_eq!(plan.old_value.as_ref().unwrap().as_str(), "1");
             assert_eq!(plan.new_value.as_ref().unwrap().as_str(), "2");
-            let told: Vec<_> =
-                told.into_iter().map(|it| (it.subject, it.change, it.count)).collect();
-            assert_eq!(told, expected, "in pages of {limit}");
+            let listed: Vec<_> =
+                listed.into_iter().map(|it| (it.subject, it.change, it.count)).collect();
+            assert_eq!(listed, expected, "in pages of {limit}");
         }
     }
     let by_time = ada.differences(baton::since(BEGINNING)).await.unwrap();
@@ -388,6 +388,7 @@ async fn the_history_of_a_moved_value_leads_to_its_author() {
     };
     ada.as_agent("bob").unwrap().execute(StateCommand::Transfer(transfer)).await.unwrap();
     let why = ada.why("state/shared/n").await.unwrap();
-    let told: Vec<_> = why.causes.iter().map(|it| (it.kind.as_str(), it.agent.as_str())).collect();
-    assert_eq!(told, [("state.transferred", "bob"), ("state.set", "ada")]);
+    let listed: Vec<_> =
+        why.causes.iter().map(|it| (it.kind.as_str(), it.agent.as_str())).collect();
+    assert_eq!(listed, [("state.transferred", "bob"), ("state.set", "ada")]);
 }

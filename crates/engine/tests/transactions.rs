@@ -223,14 +223,14 @@ async fn preconditions_decide_whether_anything_happens() {
         let refused = refused.commit().await.unwrap_err();
         let Error::Rejected(Rejection::PreconditionFailed {
             index,
-            precondition: told,
+            precondition: reported,
             revision,
             ..
         }) = &refused
         else {
             panic!("{refused:?}");
         };
-        assert_eq!((*index, &**told, revision.0), (holds.len(), &precondition, 2));
+        assert_eq!((*index, &**reported, revision.0), (holds.len(), &precondition, 2));
     }
     let mut transaction = ada.transaction().command(set("b", &json!(1)));
     for held in holds {
@@ -364,7 +364,7 @@ async fn a_request_sent_many_times_concurrently_has_one_effect() {
     for number in 0..10 {
         let mut same = answers.iter().skip(number).step_by(10);
         let first = same.next().unwrap();
-        assert!(same.all(|answer| answer == first), "all were told the same");
+        assert!(same.all(|answer| answer == first), "all got the same answer");
     }
     let counter = workspace(&baton).state("shared").get("counter").await.unwrap();
     assert_eq!((value(&counter), counter.version()), (json!(10), Version(10)));

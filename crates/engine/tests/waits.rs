@@ -326,7 +326,7 @@ async fn the_same_request_again_takes_the_place_of_the_first() {
         let bob = bob.clone();
         async move { take(&bob, 60_000).await }
     });
-    eventually("the first is told", async || first.is_finished()).await;
+    eventually("the first is answered", async || first.is_finished()).await;
     assert!(first.await.unwrap().unwrap_err().is_unknown());
     assert_eq!(line(&ada).await, ["bob", "eve"], "the place in line is kept");
     release(&ada, held.token).await.unwrap();

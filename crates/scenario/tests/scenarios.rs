@@ -81,12 +81,12 @@ at 8s ada state.get namespace=shared key=a
 "#;
     let script = Script::parse("a.txt", text).expect("it is a scenario");
     let failed = run(&script, &mut CoreBackend::default());
-    let told: Vec<String> = failed
+    let reports: Vec<String> = failed
         .iter()
         .map(|failed| failed.to_string().lines().next().expect("it says something").to_owned())
         .collect();
     assert_eq!(
-        told,
+        reports,
         [
             "a.txt:2: on the core: /version: expected 2, came 1",
             "a.txt:4: on the core: expected not to be refused",

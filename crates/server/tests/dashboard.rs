@@ -87,8 +87,8 @@ async fn a_caller_can_read_its_permissions() {
     let (harness, bearers) = guarded(vec![grant(Role::Worker)]).await;
     let mut http = harness.http().await;
     let headers = [("authorization", &bearers[0][..])];
-    let told = http.request("GET", "/v1/access/grant", &headers, "").await;
-    assert_eq!((told.status, told.json()), (200, json!({"role": "worker"})));
+    let granted = http.request("GET", "/v1/access/grant", &headers, "").await;
+    assert_eq!((granted.status, granted.json()), (200, json!({"role": "worker"})));
     assert_eq!(http.get("/v1/access/grant").await.problem().1, "access.no_token");
     let open = Harness::new().await;
     assert_eq!(open.http().await.get("/v1/access/grant").await.json(), json!({"role": "admin"}));

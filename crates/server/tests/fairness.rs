@@ -88,7 +88,7 @@ async fn a_question_does_not_wait_for_the_questions_of_another_workspace() {
     assert_eq!(answer["result"]["value"], 1, "{answer}");
     let response: usize = noisy.iter().map(unread).sum();
     let in_all = NOISY * EACH * answer.to_string().len();
-    assert!(response < in_all / 4, "{response} bytes of about {in_all} were told before");
+    assert!(response < in_all / 4, "{response} bytes of about {in_all} were sent before");
 }
 
 #[tokio::test]
@@ -222,5 +222,5 @@ async fn nor_for_its_watchers() {
     quiet.answer(2).await;
     let response: usize = noisy.iter().map(unread).sum();
     let in_all = NOISY * EACH * 200;
-    assert!(response < in_all / 2, "{response} bytes of about {in_all} were told before");
+    assert!(response < in_all / 2, "{response} bytes of about {in_all} were sent before");
 }

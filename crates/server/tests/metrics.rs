@@ -60,7 +60,11 @@ async fn every_metric_of_the_grafana_dashboard_exists() {
                 let is_known = families.contains_key(&name)
                     || name == "baton_disk_free_bytes"
                     || name.starts_with("baton_otel_") && !cfg!(feature = "otel");
-                assert!(is_known, "the panel {} shows `{name}`, which is not told", panel["title"]);
+                assert!(
+                    is_known,
+                    "the panel {} shows `{name}`, which is not exposed",
+                    panel["title"]
+                );
                 shown += 1;
             }
         }
@@ -71,7 +75,7 @@ async fn every_metric_of_the_grafana_dashboard_exists() {
     assert!(watched.len() > 6, "{watched:?}");
     for name in watched {
         let is_known = families.contains_key(&name) || name == "baton_disk_free_bytes";
-        assert!(is_known, "an alert is about `{name}`, which is not told");
+        assert!(is_known, "an alert is about `{name}`, which is not exposed");
     }
     // And every metric is used there.
     for name in families.keys().filter(|name| *name != "baton_build") {

@@ -75,7 +75,7 @@ async fn every_interface_works_over_tls() {
     assert_eq!((status, body["value"].as_str()), (200, Some(large.as_str())));
     let baton = harness.end().await;
     drop(baton);
-    assert_eq!(socket.closed_with().await, Some(1001), "the end is told behind TLS, too");
+    assert_eq!(socket.closed_with().await, Some(1001), "the end is announced over TLS, too");
 }
 
 #[tokio::test]

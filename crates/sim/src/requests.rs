@@ -209,10 +209,10 @@ impl World {
             if let RequestState::Call { call, .. } = &self.pending[index].waiting {
                 match call.result() {
                     None => index += 1,
-                    Some(told) => {
+                    Some(wait_result) => {
                         let pending = self.pending.remove(index);
                         self.agents[pending.agent].waiting -= 1;
-                        self.end_call(&pending, told)?;
+                        self.end_call(&pending, wait_result)?;
                     }
                 }
                 continue;
@@ -220,10 +220,10 @@ impl World {
             if let RequestState::Offloaded { call, .. } = &self.pending[index].waiting {
                 match call.result() {
                     None => index += 1,
-                    Some(told) => {
+                    Some(wait_result) => {
                         let pending = self.pending.remove(index);
                         self.agents[pending.agent].waiting -= 1;
-                        claimed.extend(self.end_offloaded(pending, told)?);
+                        claimed.extend(self.end_offloaded(pending, wait_result)?);
                     }
                 }
                 continue;
@@ -364,14 +364,14 @@ impl World {
     }
 
     /// A waiting call is answered.
-    fn end_call(&mut self, pending: &PendingRequest, told: WaitResult) -> Audit {
+    fn end_call(&mut self, pending: &PendingRequest, wait_result: WaitResult) -> Audit {
         let (RequestState::Call { call, decided_at }, Action::Submit(request)) =
             (&pending.waiting, &pending.action)
         else {
             return Err(broken("only requests wait"));
         };
         let id = self.agents[pending.agent].id.clone();
-        let answer = match told {
+        let answer = match wait_result {
             Ok(answer) => answer,
             Err(error) => {
                 let excused = match &error {

@@ -271,8 +271,8 @@ fn answered(operation: &Operation, vocabulary: &Vocabulary) -> Value {
     }
     if operation.returns_minimal() {
         // Most generators of clients know one type per response: the description has this one.
-        let told = " With `Prefer: return=minimal`, a `Minimal`, and `Preference-Applied`.";
-        answered["description"] = format!("{}{told}", text(&answered["description"])).into();
+        let note = " With `Prefer: return=minimal`, a `Minimal`, and `Preference-Applied`.";
+        answered["description"] = format!("{}{note}", text(&answered["description"])).into();
     }
     if result == reference("Entry") {
         answered["headers"]["ETag"] = json!({

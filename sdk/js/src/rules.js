@@ -109,8 +109,8 @@ export class RuleBook {
         const detail = typeof verdict === "string" ? verdict : "the rule is not satisfied";
         (isError ? found.errors : found.warnings).push({ rule, detail });
       } catch (error) {
-        const told = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-        found.errors.push({ rule, detail: `the rule threw ${told}`, broken: true });
+        const thrown = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+        found.errors.push({ rule, detail: `the rule threw ${thrown}`, broken: true });
       }
     }
     return found;

@@ -222,7 +222,7 @@ test("a worker finishes what it began when it is stopped", async () => {
     assert.equal((await ada.tasks.get("u")).status, "pending");
 });
 
-test("a handler whose lease is lost is told, and reports nothing", async () => {
+test("a handler whose lease is lost is notified, and reports nothing", async () => {
     const ada = workspace();
     await ada.tasks.create("slow", { id: "t" });
     let reason;

@@ -97,8 +97,8 @@ def raw_of(value: Any) -> Any:
 
 
 def refused(error: baton.BatonError) -> dict[str, Any]:
-    told = {"code": error.code, "kind": error.kind, "detail": error.detail, "hint": error.hint}
-    return {"error": {**error.facts, **told}}
+    problem = {"code": error.code, "kind": error.kind, "detail": error.detail, "hint": error.hint}
+    return {"error": {**error.facts, **problem}}
 
 
 def prepared(call: Call) -> tuple[str, dict[str, Any], str, Operation]:

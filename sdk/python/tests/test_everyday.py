@@ -432,13 +432,13 @@ def test_checkpoints_of_a_thread(b: baton.Baton) -> None:
 
 def test_artifacts_are_files_with_progress(b: baton.Baton, tmp_path: Path) -> None:
     data = bytes(range(256)) * 4096  # 1 MiB
-    told: list[tuple[int, int | None]] = []
+    steps: list[tuple[int, int | None]] = []
 
     def progress(done: int, length: int | None) -> None:
-        told.append((done, length))
+        steps.append((done, length))
 
     artifact = b.artifacts.put(data, name="report.bin", progress=progress)
-    assert told[-1] == (len(data), len(data))
+    assert steps[-1] == (len(data), len(data))
     assert (artifact.bytes, artifact.name) == (len(data), "report.bin")
     assert b.artifacts.read(artifact.artifact) == data
     with b.artifacts.open(artifact.artifact) as file:

@@ -345,17 +345,17 @@ def test_a_server_that_is_gone_and_comes_back(start_server: StartServer) -> None
 
 
 def test_a_lost_lease_ends_what_the_body_waits_for(b: baton.Baton) -> None:
-    told: list[baton.LeaseLost] = []
+    losses: list[baton.LeaseLost] = []
     begun = time.monotonic()
     lock = b.lock("repo", ttl=1)
-    lock.on_lost(told.append)
+    lock.on_lost(losses.append)
     with pytest.raises(baton.LeaseLost) as caught, lock:
         b.as_agent("ada").locks.release("repo", lock.token)
         b.tasks.claim(wait_ms=60_000)
     assert time.monotonic() - begun < 10
     assert is_well_formed(caught.value)
     assert lock.lost
-    assert len(told) == 1
+    assert len(losses) == 1
     with pytest.raises(baton.Stale):
         lock.baton.state.set("late", 1)
     assert b.state.value("late") is None

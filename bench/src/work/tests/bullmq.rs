@@ -3,9 +3,10 @@ use crate::resources::Usage;
 
 #[test]
 fn what_the_driver_tells_is_a_turn() {
-    let told = r#" {"cycles":500,"seconds":2.0,"driver_cpu_seconds":1.5,"p50_us":9,"p99_us":12.5}"#;
+    let report =
+        r#" {"cycles":500,"seconds":2.0,"driver_cpu_seconds":1.5,"p50_us":9,"p99_us":12.5}"#;
     let usage = Usage { user_seconds: 0.3, system_seconds: 0.2, wakeups: 0.0 };
-    let served = served(told, usage).unwrap();
+    let served = served(report, usage).unwrap();
     assert!((served.measured.rate() - 250.0).abs() < 1e-9);
     assert!((served.measured.cpu_us() - 1_000.0).abs() < 1e-9);
     assert!((served.measured.caller_cpu_us() - 3_000.0).abs() < 1e-9);

@@ -142,12 +142,12 @@ mod tests {
         assert!(threads.of(2).is_none());
         let names: Vec<_> = (0..2)
             .map(|shard| {
-                let (tell, told) = std::sync::mpsc::channel();
+                let (sender, receiver) = std::sync::mpsc::channel();
                 threads.of(shard).unwrap().spawn(async move {
-                    let _ = tell.send(std::thread::current().name().map(str::to_owned));
+                    let _ = sender.send(std::thread::current().name().map(str::to_owned));
                     std::future::pending::<()>().await;
                 });
-                told.recv().unwrap().unwrap()
+                receiver.recv().unwrap().unwrap()
             })
             .collect();
         assert_eq!(names, ["baton-serve-0", "baton-serve-1"]);

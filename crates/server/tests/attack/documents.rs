@@ -89,7 +89,7 @@ async fn hostile_messagepack_is_refused() {
         .await;
         assert_eq!(response.status, 101);
         socket.send_bytes(&frame(BINARY, bytes)).await;
-        assert!(socket.frame().await.is_some(), "it is told what is wrong");
+        assert!(socket.frame().await.is_some(), "it gets the error");
         assert_eq!(bystander.get("/healthz").await.status, 200);
     }
     harness.end().await;

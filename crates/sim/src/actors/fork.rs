@@ -213,8 +213,8 @@ impl World {
         match held.open(durable) {
             Ok(answer) => {
                 let fork = self.auditor.fork(&id).ok_or_else(|| broken("a fork is lost"))?;
-                let (told, there) = (answer.revision.0, fork.head());
-                demand!(told <= there, "`{id}` acknowledged revision {told}, it is at {there}");
+                let (stated, there) = (answer.revision.0, fork.head());
+                demand!(stated <= there, "`{id}` acknowledged revision {stated}, it is at {there}");
                 self.coverage.met("fork: continued");
             }
             Err(Rejection::State(state::Rejection::NotFound { .. })) => {

@@ -110,8 +110,8 @@ impl World {
         }
         let content = self.server().shard.content(workspace, BlobKind::Secrets, &secret.place());
         match content.and_then(|content| content.whole()) {
-            Ok(told) => {
-                demand!(told == *value, "`{secret}` is not what was handed in");
+            Ok(revealed) => {
+                demand!(revealed == *value, "`{secret}` is not what was handed in");
                 Ok(())
             }
             Err(error) if is_excused(&error) => Ok(()),

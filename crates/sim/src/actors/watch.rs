@@ -252,10 +252,10 @@ impl World {
                 // It is in no log, and follows everything before it.
                 Some(Arrival::Notice(notice)) if notice.is_live() => {
                     self.coverage.met("watch: live message received");
-                    let (told, head) = (notice.revision().0, ledger.head());
+                    let (stated, head) = (notice.revision().0, ledger.head());
                     demand!(
-                        told <= head,
-                        "it is delivered after revision {told}, {head} is durable"
+                        stated <= head,
+                        "it is delivered after revision {stated}, {head} is durable"
                     );
                     watcher.model.complete(ledger, notice.revision().0 + 1)?;
                 }

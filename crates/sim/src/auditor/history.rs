@@ -154,7 +154,7 @@ impl Ledger {
                     && found.old_value == before
                     && found.new_value == after
                     && Some(found.revision.0) == touched,
-                "between {from} and {to}, {found:?} is told where `{namespace}/{key}` is due: \
+                "between {from} and {to}, {found:?} is returned where `{namespace}/{key}` is due: \
                  {before:?} became {after:?} at {touched:?}"
             );
         }

@@ -110,24 +110,27 @@ impl Ledger {
         let now = now.filter_map(|(name, it)| Some((name.clone(), it.now()?.clone()?)));
         let (touched, broken) = (BTreeMap::new(), BrokenKeys::new());
         let mut reading = Reading { contracts: now.collect(), touched, broken };
-        let mut told = BTreeMap::<&ContractName, BTreeSet<&str>>::new();
+        let mut reported = BTreeMap::<&ContractName, BTreeSet<&str>>::new();
         for event in &batch.events {
             match event {
                 AnyEvent::Contract(Event::Broken { name, owner, breach, .. }) => {
                     let is_owner = reading.contracts.get(name).is_some_and(|it| it.owner == *owner);
                     demand!(is_owner, "`{owner}` does not own contract `{name}`");
-                    told.entry(name).or_default().insert(&breach.key);
+                    reported.entry(name).or_default().insert(&breach.key);
                 }
                 event => self.read_event(&mut reading, batch, event)?,
             }
         }
-        for (name, keys) in &told {
+        for (name, keys) in &reported {
             let due = reading.broken.get(*name).cloned().unwrap_or_default();
             let is_due = keys.iter().all(|key| due.contains(*key));
             demand!(is_due, "contract `{name}` is said to be broken by {keys:?}, not {due:?}");
         }
         for (name, keys) in &reading.broken {
-            demand!(told.contains_key(name), "contract `{name}` is broken by {keys:?} in silence");
+            demand!(
+                reported.contains_key(name),
+                "contract `{name}` is broken by {keys:?} in silence"
+            );
         }
         Ok(())
     }

@@ -294,8 +294,11 @@ fn triggers(name: &str, event: &AnyEvent) -> bool {
 
 fn check_stopped(batch: &Batch, next: usize, name: &ReactionName, cause: usize) -> Audit {
     match batch.events.get(next) {
-        Some(AnyEvent::Reaction(Event::Stopped { reaction, cause: told, .. })) => {
-            demand!(reaction == name && *told == cause, "`{name}` was to be stopped on {cause}");
+        Some(AnyEvent::Reaction(Event::Stopped { reaction, cause: recorded, .. })) => {
+            demand!(
+                reaction == name && *recorded == cause,
+                "`{name}` was to be stopped on {cause}"
+            );
             Ok(())
         }
         other => Err(Breach(format!("`{name}` was to be stopped on {cause}, not {other:?}"))),

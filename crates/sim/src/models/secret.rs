@@ -45,8 +45,8 @@ impl Secrets {
 
 /// Checks that no value of a secret occurs in anything visible.
 pub fn check_no_secret(what: &str, seen: &[u8]) -> Audit {
-    let told = seen.windows(MARK.len()).any(|part| part == MARK.as_bytes());
-    demand!(!told, "the value of a secret occurs in {what}");
+    let is_exposed = seen.windows(MARK.len()).any(|part| part == MARK.as_bytes());
+    demand!(!is_exposed, "the value of a secret occurs in {what}");
     Ok(())
 }
 

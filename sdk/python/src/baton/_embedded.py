@@ -179,8 +179,8 @@ class Embedded:
         # The token of an earlier start is in the data.
         if target.token is None or not _answers(target):
             target = Target(address, _make_token(address, key))
-        told = {"url": url, "token": target.token, "process": process.pid}
-        _write_private(self.folder / "embedded.json", json.dumps(told).encode())
+        contents = {"url": url, "token": target.token, "process": process.pid}
+        _write_private(self.folder / "embedded.json", json.dumps(contents).encode())
         _reap(process)
         return target
 
@@ -203,9 +203,9 @@ def _await_start(process: subprocess.Popen[bytes], log_file: Path, folder: str) 
         lines = log_file.read_text("utf-8", "replace").splitlines()
         for line in lines:
             with contextlib.suppress(ValueError):
-                told: Any = json.loads(line)
-                if isinstance(told, dict) and "address" in told:
-                    return str(told["address"])  # pyright: ignore[reportUnknownArgumentType]
+                contents: Any = json.loads(line)
+                if isinstance(contents, dict) and "address" in contents:
+                    return str(contents["address"])  # pyright: ignore[reportUnknownArgumentType]
         if has_ended:
             reason = _refusal(lines) or f"it ended with status {process.returncode}"
             raise NotStarted(folder, reason)

@@ -59,14 +59,14 @@ class HandedOver(Exception):
 
 def described(error: BaseException) -> Any:
     """What is reported about a try that raised."""
-    told = {"type": type(error).__name__, "detail": str(error)}
+    report = {"type": type(error).__name__, "detail": str(error)}
     frames = traceback.extract_tb(error.__traceback__)
     if frames:
         last = frames[-1]
-        told["where"] = f"{last.name} at {os.path.basename(last.filename)}:{last.lineno}"
+        report["where"] = f"{last.name} at {os.path.basename(last.filename)}:{last.lineno}"
     if isinstance(error, BatonError):
-        told["code"] = error.code
-    return told
+        report["code"] = error.code
+    return report
 
 
 def settling(

@@ -274,8 +274,8 @@ class Protocol:
         if watch is not None and number is None:
             self._deliveries += self._watches.pushed(watch, frame, len(text), now)
         elif number is None:
-            told = problem.get("detail") if problem else "a frame is for nobody"
-            raise ProtocolError(str(told))
+            detail = problem.get("detail") if problem else "a frame belongs to no request"
+            raise ProtocolError(str(detail))
         elif self._watches.knows(number):
             self._deliveries += self._watches.answered(number, frame, now)
         elif is_leaving:

@@ -6,7 +6,7 @@
       ▲         │ └────────▶ raises ─▶ fail, or release
       └─────────┴── the lease is lost: what the handler returns does not count
 
-1. When told to stop, nothing new is claimed, and what was begun is finished.
+1. When the worker is stopped, it claims nothing new and finishes the tasks in progress.
 2. That the server cannot be reached is no reason to end: the worker tries again.
 3. A worker with several handlers at a time claims tasks for all of them in its first call.
 4. A worker with handlers for hand-offs or messages waits for these and for tasks in one call. It

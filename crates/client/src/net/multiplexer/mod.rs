@@ -310,7 +310,7 @@ impl Multiplexer {
             (None, None) => {
                 return Err(match heard.problem()? {
                     Some(problem) => format!("the server objects: {}", problem.detail),
-                    None => "a frame is for nobody".to_owned(),
+                    None => "a frame belongs to no request".to_owned(),
                 });
             }
         };
