@@ -10,7 +10,7 @@
 | systemd | commands and settings are taken; folders agree with the settings |
 
 The program is started with the settings of every container. Only the addresses of the log and of the
-key file are replaced: nobody listens there, so it must end with `log.away`, which it does
+key file are replaced: no server listens there, so it must end with `log.away`, which it does
 after all settings were read, and before it serves.
 """
 

@@ -1,4 +1,4 @@
-"""What `scripts/schemathesis` must not take at its word: nobody waits for an hour in a test."""
+"""Limits on the requests of `scripts/schemathesis`, such as waits of at most a moment."""
 
 import schemathesis
 

@@ -86,7 +86,7 @@ async fn craft(job: Job) -> Result<Value, Setback> {
             json!(format!("all about the {}", given.as_str().unwrap_or("rest")))
         }
         _ => {
-            tell(who, "joins the sections, which are in order whoever wrote them");
+            tell(who, "joins the sections, which are in order regardless of their authors");
             workspace.state("shared").set("article", &given).await?;
             workspace.barriers().arrive("printed", 2).wait_ms(WAIT_MS).await?;
             given

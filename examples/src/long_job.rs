@@ -26,7 +26,7 @@ impl Story for LongJob {
         let [first, second] = ["first", "second"].map(|name| workspace.as_agent(name));
         let (first, second) = (first?, second?);
         workspace.tasks().create("index").id("library").max_retries(5).await?;
-        tell("", "somebody wants the library indexed, in ten parts");
+        tell("", "the library is to be indexed, in ten parts");
         let old = work(&first, 3).await?.ok_or("the task was free")?;
         // Its last heartbeat, with a short lease, so that the example need not wait long.
         first.tasks().heartbeat_for("library", old, LAST_LEASE_MS).await?;

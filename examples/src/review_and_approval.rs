@@ -36,7 +36,7 @@ impl Story for ReviewAndApproval {
 /// Writes the change, and offers it until it is accepted.
 async fn write(author: &Workspace) -> Ending {
     let claimed = author.tasks().claim().task("change-7").await?;
-    let token = claimed.and_then(|task| task.lease).ok_or("nobody else wants it")?.token;
+    let token = claimed.and_then(|task| task.lease).ok_or("no other agent claimed it")?.token;
     let first = author.handoffs().offer("reviewer").task("change-7", token);
     first.reason("please review").await?;
     tell("author", "offers change-7 to the reviewer");
@@ -80,7 +80,7 @@ async fn approve(author: &Workspace, lead: &Workspace, reviewer: &Workspace) -> 
     let early = early.err().ok_or("it must be approved first")?;
     tell("reviewer", &format!("cannot have it yet: {early}"));
     let own = author.handoffs().approve(&offer, None).await;
-    assert!(own.is_err_and(|error| !error.is_unknown()), "nobody approves what is their own");
+    assert!(own.is_err_and(|error| !error.is_unknown()), "no agent approves its own work");
     let proposed = lead.handoffs().get(&offer).await?;
     lead.handoffs().approve(&offer, Some(&proposed.digest)).await?;
     tell("lead", "approves exactly this");

@@ -71,7 +71,7 @@ async fn translate(job: Job) -> Result<serde_json::Value, Setback> {
     let (task, workspace) = (job.task(), job.workspace());
     // The first attempt at Polish always fails.
     if task.id.as_str() == "pl" && task.attempts == 1 {
-        tell(workspace.agent().as_str(), "cannot do pl; somebody else may try");
+        tell(workspace.agent().as_str(), "cannot do pl; another agent may try");
         return Err(Setback::new("the model does not know enough Polish"));
     }
     // Fenced by the lease: refused, if another worker has the task by now.

@@ -187,7 +187,7 @@ class App {
     else this.#rest = setTimeout(() => this.feed?.rest(true), REST_MS);
   }
 
-  /** Whether nothing is asked: nobody looks, or the page is paused. */
+  /** Whether nothing is asked: the page is hidden or paused. */
   #isQuiet() {
     return this.isPaused || document.hidden || this.at !== undefined;
   }

@@ -16,8 +16,8 @@ const FIRST = 2_000;
 /** How often the server is asked whether it is there. */
 const CHECK_MS = 2_000;
 /**
- * More events a second than this are not all delivered: nobody can read them, and a server that sends
- * them to a hundred pages has less time for its agents.
+ * More events a second than this are not all delivered: they cannot be read, and a server that
+ * sends them to a hundred pages has less time for its agents.
  */
 const WATCHED_MAX = 500;
 /** With fewer again, for so many polls, all are. */
@@ -81,7 +81,7 @@ export class Feed {
     clearInterval(this.#checks);
   }
 
-  /** Asks and receives nothing while nobody looks. @param {boolean} isResting */
+  /** Asks and receives nothing while the page is hidden. @param {boolean} isResting */
   rest(isResting) {
     if (this.#isStopped || this.#isResting === isResting) return;
     this.#isResting = isResting;

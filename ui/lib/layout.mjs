@@ -148,8 +148,8 @@ function isAgain(outcome) {
  */
 
 /**
- * Who blocks whom: agents that block others and wait for nobody are the roots. An agent in a cycle
- * has no root; the cycle is reported by the server, and begins here at its first agent.
+ * The blocking tree: agents that block others and wait for no other are the roots. An agent in a
+ * cycle has no root; the cycle is reported by the server, and begins here at its first agent.
  * @param {{ name: string, hold?: { holder: string }, waiters: { agent: string, since: string }[] }[]}
  *   locks
  * @returns {Waiting[]}

@@ -44,9 +44,9 @@ const PAUSE_MS = 500;
 /** Lists as long as this are asked for less often, and what the server could not answer just now. */
 const LONG = 500;
 const LONG_PAUSE_MS = 5_000;
-/** The same when more happens than anybody can follow: every page would ask all the time. */
+/** The same when more happens than a person can follow: every page would ask all the time. */
 const SLOW_PAUSE_MS = 2_000;
-/** Answers that nobody looks at are forgotten when there are more. */
+/** Answers that are not shown are forgotten when there are more. */
 const IDLE_MAX = 60;
 
 export class Queries {

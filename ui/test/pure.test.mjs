@@ -151,7 +151,7 @@ test("attempts show waiting apart from working", () => {
   ]);
 });
 
-test("the blocking tree begins with whoever blocks and waits for nobody", () => {
+test("the blocking tree begins with agents that block others and do not wait", () => {
   const wait = (/** @type {string} */ agent) => ({ agent, since: "2026-01-01T00:00:00Z" });
   const locks = [
     { name: "a", hold: { holder: "ada" }, waiters: [wait("bob")] },
@@ -397,7 +397,7 @@ test("a list that was read before the feed began is read again", async () => {
   assert.equal(rows.isOutdated, false);
 });
 
-test("the feed watches, polls while too much happens, and rests while nobody looks", async (t) => {
+test("the feed watches, polls while too much happens, and rests on a hidden page", async (t) => {
   t.mock.timers.enable({ apis: ["setInterval", "setTimeout", "Date"] });
   let revision = 0;
   /** @type {string[]} */

@@ -42,7 +42,7 @@ function Tokens() {
   const [made, setMade] = useState("");
   const create = {
     label: "Create token",
-    effect: "Whoever has the token can do what its role permits. It is shown once.",
+    effect: "Anyone who has the token can do what its role permits. It is shown once.",
     needs: /** @type {const} */ ("admin"),
     fields: [
       { name: "name", label: "Name" },

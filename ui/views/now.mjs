@@ -22,7 +22,7 @@ import { eventTone, isRoutine, needsYou, sentence } from "../lib/sentences.mjs";
 
 /** How long the timeline of the fleet is, at most. */
 const WINDOW_MS = 5 * 60_000;
-/** An agent that was lost longer ago needs nobody any more: its tasks went to others. */
+/** An agent that was lost longer ago needs no action any more: its tasks went to others. */
 const LOST_MS = 3_600_000;
 const FEED_MAX = 40;
 const LIMIT = 200;

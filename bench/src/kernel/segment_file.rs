@@ -57,7 +57,7 @@ struct GroupCommit {
 
 impl GroupCommit {
     fn open_group(&self) -> MutexGuard<'_, OpenGroup> {
-        self.open_group.lock().expect("nobody panics with the lock")
+        self.open_group.lock().expect("no thread panics with the lock")
     }
 
     async fn append(&self, record: &[u8]) {
@@ -78,7 +78,7 @@ impl GroupCommit {
             if self.has_heralded.load(Ordering::Acquire)
                 && self.has_heralded.swap(false, Ordering::AcqRel)
             {
-                let mut heralded = self.heralded.lock().expect("nobody panics with the lock");
+                let mut heralded = self.heralded.lock().expect("no thread panics with the lock");
                 heralded.drain(..).for_each(Waker::wake);
             }
             return Poll::Ready(());
@@ -102,7 +102,7 @@ impl GroupCommit {
             let open_group = self.changed.wait_while(self.open_group(), |open_group| {
                 open_group.buffer.is_empty() && !open_group.stop
             });
-            let mut open_group = open_group.expect("nobody panics with the lock");
+            let mut open_group = open_group.expect("no thread panics with the lock");
             if open_group.buffer.is_empty() {
                 return Ok(());
             }
@@ -119,7 +119,7 @@ impl GroupCommit {
                 continue;
             }
             let first = waiting.pop();
-            let mut heralded = self.heralded.lock().expect("nobody panics with the lock");
+            let mut heralded = self.heralded.lock().expect("no thread panics with the lock");
             heralded.append(&mut waiting);
             drop(heralded);
             self.durable.store(durable, Ordering::Release);

@@ -163,7 +163,7 @@ fn map_gets(turn: Duration, callers: usize) -> Outcome<Measured> {
     });
     let map: Arc<Mutex<HashMap<String, Arc<str>>>> = Arc::new(Mutex::new(filled.collect()));
     let get = move |number: usize| {
-        let map = map.lock().expect("nobody panics with the lock");
+        let map = map.lock().expect("no thread panics with the lock");
         let found = map.get(&keys[number]).cloned();
         assert!(found.is_some(), "what was filled is there");
         std::future::ready(())

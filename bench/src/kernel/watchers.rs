@@ -73,7 +73,7 @@ async fn deliver(workspace: &Workspace) -> Outcome<(Vec<f64>, Vec<f64>)> {
 
 async fn watch_all(mut watch: Watch, sender: Sender<Arc<[u8]>>) {
     for _ in 0..EVENTS {
-        match watch.next().await.expect("a watch goes on").expect("nobody falls behind") {
+        match watch.next().await.expect("a watch continues").expect("no watcher falls behind") {
             Item::Event(notice) => sender.send(notice.json()).expect("the counter listens"),
             Item::Snapshot { .. } => unreachable!("no snapshot was asked for"),
         }

@@ -362,7 +362,7 @@ impl<R: Requests, A: Answers> Connection<R, A> {
             let Some(taken) = self.answers.take(&bytes[at..], &mut self.unsent)? else { break };
             at += taken.bytes;
             if taken.is_answer {
-                let sent_at = self.sent_at.pop_front().ok_or("an answer nobody asked for")?;
+                let sent_at = self.sent_at.pop_front().ok_or("an answer without a request")?;
                 latencies.add(now.saturating_sub(sent_at));
                 answers += 1;
             }

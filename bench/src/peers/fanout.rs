@@ -170,7 +170,7 @@ impl Listener {
             self.stream.write_all(&replies)?;
         }
         if self.messages > self.expected {
-            return Err("a message that nobody wrote".into());
+            return Err("a message that was not written".into());
         }
         Ok(())
     }

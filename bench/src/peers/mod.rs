@@ -245,7 +245,7 @@ impl Bench<'_> {
     /// Prints a note if targets are meaningless.
     pub(crate) fn tell_if_control(&self, report: &mut Report) {
         if self.is_control() {
-            let text = "without Baton a peer stands in for it: ratios show the machine's noise";
+            let text = "without Baton a peer replaces it: ratios show the machine's noise";
             report.leave_out(text.to_owned());
         }
     }

@@ -37,7 +37,7 @@ fn run_loads(options: &Options, report: &mut Report) -> Outcome<()> {
     let programs = Programs::provide(options, &wanted(options), report)?;
     let bench = Bench { options, programs, files };
     if bench.is_control() {
-        return Err("nothing stands in for Baton here".into());
+        return Err("nothing replaces Baton here".into());
     }
     if options.wants(request_reply::NAME) {
         request_reply::run(&bench, report)?;

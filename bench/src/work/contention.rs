@@ -144,7 +144,7 @@ impl Arena {
     }
 
     pub(crate) fn hand_overs(&self) -> std::sync::MutexGuard<'_, Latencies> {
-        self.hand_overs.lock().expect("nobody panics with the times")
+        self.hand_overs.lock().expect("no thread panics with the times")
     }
 
     /// Waits for a duration, unless a client has failed.

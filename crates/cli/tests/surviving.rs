@@ -41,7 +41,7 @@ async fn write(workspace: Workspace, acknowledged: tokio::sync::watch::Sender<u6
 async fn see(mut watch: Watch) -> Vec<Seen> {
     let mut seen = Vec::new();
     while let Some(item) = watch.next().await {
-        let Item::Event(notice) = item.unwrap() else { panic!("nobody asked for a snapshot") };
+        let Item::Event(notice) = item.unwrap() else { panic!("no snapshot was requested") };
         let event: Value = serde_json::from_slice(&notice.json()).unwrap();
         seen.push(change(&event));
         if notice.subject() == "state/shared/end" {

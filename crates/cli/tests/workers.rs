@@ -121,7 +121,7 @@ fn worker() {
                     say_what_came(state.set(key, &name).await.map(drop));
                 }
                 ["work", all] => work(&agent, all.parse().unwrap()).await,
-                words => panic!("nobody knows how to {words:?}"),
+                words => panic!("unknown command {words:?}"),
             }
         });
     }
@@ -285,7 +285,7 @@ impl Said {
                 }
                 ["completed", task] => *self.completed.entry((*task).to_owned()).or_default() += 1,
                 ["finished"] => return,
-                words => panic!("nobody knows what {words:?} means"),
+                words => panic!("unknown words {words:?}"),
             }
         }
     }

@@ -143,7 +143,7 @@ async fn an_unreachable_endpoint_and_a_lost_lease_are_reported() {
     let (address, _heard) = endpoint("200 OK", answer).await;
     let error = run_with_context(&lab, id, token, &at(address), None, None).await.unwrap_err();
     let RunError::Baton(error) = error else { panic!("{error}") };
-    assert_eq!(error.code(), "task.stale_token", "whoever lost the lease completes nothing");
+    assert_eq!(error.code(), "task.stale_token", "a worker without the lease completes nothing");
     let error =
         run_with_context(&lab, "t-none", token, &at(address), None, None).await.unwrap_err();
     assert_eq!(error.to_string(), "there is no task `t-none`");

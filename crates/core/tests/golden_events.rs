@@ -971,8 +971,8 @@ fn every_variant_has_an_example() {
         (include_str!("golden_events/tasks.rs"), "fn spend_variant(", "fn spending("),
     ];
     let parts = sources.iter().flat_map(|(source, from, to)| {
-        let start = source.find(from).expect("it stands above");
-        source[start..start + source[start..].find(to).expect("it stands after them")].lines()
+        let start = source.find(from).expect("it is above");
+        source[start..start + source[start..].find(to).expect("it is after them")].lines()
     });
     let arms = parts.filter_map(|line| line.split_once("=> \""));
     let named: BTreeSet<&str> = arms.map(|(_, rest)| rest.split('"').next().unwrap()).collect();

@@ -28,7 +28,7 @@ async fn main() -> Result<(), Error> {
         agent.agents().register().await?;
     }
     editor.tasks().create("article").id("tides").await?;
-    let task = researcher.tasks().claim().task("tides").await?.expect("nobody else wants it");
+    let task = researcher.tasks().claim().task("tides").await?.expect("no other agent claims it");
     researcher.state("agent:researcher").set("notes", json!(["moon", "sun"])).await?;
 
     let offer = researcher.handoffs().offer("writer").task("tides", token(&task));
@@ -51,7 +51,7 @@ async fn main() -> Result<(), Error> {
 
     let [_, writer, reviewer, editor] = agents(folder.path()).await?;
     let early = reviewer.handoffs().accept(offer.id.as_str()).await;
-    println!("not yet: {}", early.expect_err("nobody has approved it"));
+    println!("not yet: {}", early.expect_err("it is not approved"));
     editor.handoffs().approve(offer.id.as_str(), Some(&offer.digest)).await?;
     let checked = reviewer.handoffs().accept(offer.id.as_str()).await?;
 

@@ -18,7 +18,7 @@ async fn main() -> Result<(), Error> {
     println!("{:?}", hers.set("plan", json!({"step": 1})).await?);
     println!("{:?}", his.set("plan", json!({"step": 2})).expected_version(1).await?);
     let late = hers.set("plan", json!({"step": 9})).expected_version(1).await;
-    let error = late.expect_err("somebody else was faster");
+    let error = late.expect_err("another write came first");
     println!("refused {}: {error}\n  hint: {}\n", error.code(), error.hint());
 
     hers.increment("tokens_spent", 1_200).await?;

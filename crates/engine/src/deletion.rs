@@ -1,7 +1,7 @@
 //! `workspace.delete`.
 //!
 //! ```text
-//!   resident ──removed──▶ nobody can load it ──write──▶ deleted-R ──▶ its other blobs go
+//!   resident ──removed──▶ not loadable ──write──▶ deleted-R ──▶ other blobs are deleted
 //! ```
 //!
 //! The blob `deleted-R` is the empty workspace that follows revision R. It exists completely or not

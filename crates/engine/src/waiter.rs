@@ -51,7 +51,7 @@ impl Waiter {
 }
 
 /// A waiting call, as its caller holds it. Dropping it cancels the wait.
-#[must_use = "a call that nobody waits for is given up"]
+#[must_use = "a call is given up when its waiter is dropped"]
 pub struct Waiting {
     driver: Arc<Driver>,
     waiter: Arc<Waiter>,

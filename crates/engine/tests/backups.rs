@@ -38,8 +38,8 @@ impl Write for Kept {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.bytes.lock().unwrap().extend_from_slice(bytes);
         if let Some((ask, done)) = &*self.interlude.lock().unwrap() {
-            ask.send(()).expect("somebody works");
-            done.recv().expect("somebody has worked");
+            ask.send(()).expect("a worker runs");
+            done.recv().expect("a worker has answered");
         }
         Ok(bytes.len())
     }

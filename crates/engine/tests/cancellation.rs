@@ -194,7 +194,7 @@ async fn reads_and_watches_that_are_dropped_leave_nothing_behind() {
             None => write.await.unwrap(),
         };
     }
-    eventually("nobody keeps it in memory", async || baton.resident_workspaces() == 0).await;
+    eventually("it leaves memory", async || baton.resident_workspaces() == 0).await;
     assert_eq!(workspace(&baton).revision().await.unwrap(), Revision(5));
 }
 

@@ -33,7 +33,7 @@ async fn save_all(baton: &Baton, numbers: std::ops::Range<usize>) {
         let json = Json::parse(state(number)).unwrap();
         let saved = checkpoints.save("t", json).await.unwrap();
         assert_eq!(saved.number, number as u64 + 1);
-        assert_eq!(saved.state, None, "whoever saves has the state");
+        assert_eq!(saved.state, None, "the caller has the state already");
     }
 }
 

@@ -191,7 +191,7 @@ impl Model for Work {
 type Works = Recorder<(TaskId, TaskCall)>;
 
 fn token_of(task: &Task) -> Token {
-    task.lease.as_ref().expect("whoever claims it has its lease").token
+    task.lease.as_ref().expect("a claimed task has a lease").token
 }
 
 /// The expected outcome of a call about a task with a token.

@@ -21,18 +21,18 @@ struct Gate {
 impl GatedLog {
     /// Blocks appends that start from now on.
     pub(crate) fn close(&self) {
-        self.gate.0.lock().expect("nobody panics at the gate").closed = true;
+        self.gate.0.lock().expect("no thread panics at the gate").closed = true;
     }
 
     /// Lets them pass.
     pub(crate) fn open(&self) {
-        self.gate.0.lock().expect("nobody panics at the gate").closed = false;
+        self.gate.0.lock().expect("no thread panics at the gate").closed = false;
         self.gate.1.notify_all();
     }
 
     /// How many appends are blocked.
     pub(crate) fn waiting(&self) -> usize {
-        self.gate.0.lock().expect("nobody panics at the gate").waiting
+        self.gate.0.lock().expect("no thread panics at the gate").waiting
     }
 }
 
@@ -46,10 +46,10 @@ impl Log for GatedLog {
     }
 
     fn append(&self, expected: Position, body: &[u8]) -> Result<Position, AppendError> {
-        let mut gate = self.gate.0.lock().expect("nobody panics at the gate");
+        let mut gate = self.gate.0.lock().expect("no thread panics at the gate");
         gate.waiting += 1;
         while gate.closed {
-            gate = self.gate.1.wait(gate).expect("nobody panics at the gate");
+            gate = self.gate.1.wait(gate).expect("no thread panics at the gate");
         }
         gate.waiting -= 1;
         drop(gate);

@@ -194,7 +194,7 @@ fn a_linearizable_history_is_accepted() {
 #[test]
 fn a_history_that_is_not_linearizable_is_refused() {
     use Access::{Read, Write};
-    assert!(!register(&[(1, 2, Read(7))]), "nobody has written it");
+    assert!(!register(&[(1, 2, Read(7))]), "it was never written");
     assert!(!register(&[(1, 2, Write(7)), (3, 4, Read(0))]), "it was written before");
     assert!(!register(&[(1, 2, Write(7)), (3, 4, Write(5)), (5, 6, Read(7))]), "it is older");
     // Once one reader has seen the new value, no reader may see the old one.

@@ -75,7 +75,7 @@ async fn a_requester_that_went_away_finds_its_place_and_its_answer() {
         // It is submitted and waits; then its caller has gone.
         tokio::select! {
             biased;
-            _ = &mut asking => panic!("nobody has answered"),
+            _ = &mut asking => panic!("there is no answer yet"),
             () = eventually("it is there", async || {
                 let list = baton::core::message::List::default();
                 !bob.messages().page(list).await.unwrap().0.is_empty()

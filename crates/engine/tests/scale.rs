@@ -61,7 +61,7 @@ async fn ten_thousand_workspaces_share_a_folder() {
     baton.close().await;
 
     let baton = baton::open_with(folder.path(), calm()).await.unwrap();
-    assert_eq!(baton.resident_workspaces(), 0, "nobody is loaded before it is used");
+    assert_eq!(baton.resident_workspaces(), 0, "no workspace is loaded before it is used");
     spot_check(&baton, WORKSPACES).await;
     assert!(baton.resident_workspaces() < 200);
     baton.close().await;

@@ -89,7 +89,7 @@ async fn a_lock_is_granted_in_order_of_arrival() {
         assert_eq!(
             release(&holder, held.token).await.unwrap_err().code(),
             "lock.stale_token",
-            "whoever let go has nothing any more"
+            "the releasing agent holds nothing any more"
         );
         (held, holder) = (next, ada.as_agent(name).unwrap());
     }
@@ -103,7 +103,7 @@ async fn the_next_holder_of_a_lock_is_answered_before_the_previous_one() {
     let held = take(&ada, 0).await.unwrap().expect("it is free");
     let call = begin(&baton, "bob", 60_000).await;
     release(&ada, held.token).await.unwrap();
-    assert!(call.is_finished(), "it was kept waiting by somebody who is in no hurry");
+    assert!(call.is_finished(), "it was delayed by a call that is not polled");
 }
 
 /// The same if another thread writes: it wakes both.
@@ -123,7 +123,7 @@ async fn the_next_holder_of_a_lock_is_answered_first_on_a_slow_disk_too() {
     assert!(!call.is_finished(), "it was granted before it was durable");
     log.open();
     releasing.await.unwrap().unwrap();
-    assert!(call.is_finished(), "it was kept waiting by somebody who is in no hurry");
+    assert!(call.is_finished(), "it was delayed by a call that is not polled");
 }
 
 #[tokio::test]
@@ -215,7 +215,7 @@ async fn a_call_dropped_after_any_number_of_polls_leaves_no_wait() {
                 assert!(matches!(call.as_mut().poll(&mut context), Poll::Pending));
             }
         }
-        eventually("nobody waits", async || line(&ada).await.is_empty()).await;
+        eventually("no call waits", async || line(&ada).await.is_empty()).await;
     }
 }
 
@@ -236,7 +236,7 @@ async fn no_call_waits_after_a_restart_and_holds_stay() {
     assert_eq!(lock.hold.map(|hold| hold.token), Some(held.token), "a hold outlives the process");
     assert_eq!(lock.waiters, [], "a caller does not");
     release(&ada, held.token).await.unwrap();
-    let next = take(&ada, 0).await.unwrap().expect("nobody waits for it");
+    let next = take(&ada, 0).await.unwrap().expect("no call waits for it");
     assert!(next.token > held.token, "tokens grow over restarts");
 }
 
@@ -353,7 +353,7 @@ async fn a_failed_write_is_reported_to_waiting_calls_and_leaves_no_ghost() {
     }
     assert_eq!(call.await.unwrap().unwrap_err(), EngineError::Full.into());
     disk.set_capacity(None);
-    eventually("nobody waits", async || line(&ada).await.is_empty()).await;
+    eventually("no call waits", async || line(&ada).await.is_empty()).await;
     release(&ada, held.token).await.unwrap();
     assert!(take(&ada, 0).await.unwrap().is_some());
 }
@@ -370,7 +370,7 @@ async fn silence_without_a_server_ends_no_hold() {
     let ada = workspace(&baton);
     tick(&baton).await;
     let renew = Command::Renew { name: door(), token: held.token, ttl_ms: None };
-    ada.execute(renew).await.expect("nobody could have heard it before");
+    ada.execute(renew).await.expect("it could not have been renewed before");
     clock.advance(held.ttl_ms);
     tick(&baton).await;
     eventually("the hold is over", async || look(&ada).await.hold.is_none()).await;

@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_mins(10);
 /// The outcome of asking.
 pub(crate) enum Elicited {
     /// The client cannot ask a person.
-    Nobody,
+    Unsupported,
     /// The client must ask and repeat the call.
     Ask(Box<InputRequiredResult>),
     /// Whether it is approved, why, and the digest of what was shown.
@@ -42,7 +42,7 @@ pub(crate) async fn ask(
 ) -> Result<Elicited, ErrorData> {
     let capabilities = context.client_capabilities().unwrap_or_default();
     if capabilities.elicitation.is_none() {
-        return Ok(Elicited::Nobody);
+        return Ok(Elicited::Unsupported);
     }
     let params = ElicitRequestParams::FormElicitationParams {
         meta: None,

@@ -181,7 +181,7 @@ async fn decide(
 ) -> Result<CallToolResponse, ErrorData> {
     let outcome = match elicitation::ask(approval, request, context).await? {
         elicitation::Elicited::Ask(question) => return Ok((*question).into()),
-        elicitation::Elicited::Nobody => {
+        elicitation::Elicited::Unsupported => {
             let (workspace, arguments) = (call.workspace, call.arguments.clone());
             let call = Call { workspace, arguments, detail: call.detail };
             tools::run("baton_handoff", call).await.expect("there is such a tool")

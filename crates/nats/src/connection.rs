@@ -439,7 +439,7 @@ fn answered<T: DeserializeOwned>(message: &Message) -> Result<T, Failure> {
 
 fn options(location: &NatsLocation, lost: watch::Sender<u64>) -> Result<ConnectOptions, String> {
     let options = match &location.login {
-        Login::Nobody => ConnectOptions::new(),
+        Login::Anonymous => ConnectOptions::new(),
         Login::Token(token) => ConnectOptions::with_token(token.clone()),
         Login::Password(user, password) => {
             ConnectOptions::with_user_and_password(user.clone(), password.clone())

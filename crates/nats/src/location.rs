@@ -58,10 +58,10 @@ impl Secrets {
     }
 }
 
-/// How this program proves itself.
+/// How this program authenticates.
 #[derive(Clone)]
 pub(crate) enum Login {
-    Nobody,
+    Anonymous,
     Token(String),
     Password(String, String),
     Credentials(String),
@@ -210,7 +210,7 @@ fn login(user: Option<&str>, secrets: &Secrets) -> Result<Login, LocationError> 
     }
     let decoded = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
     Ok(match (user.map(|user| user.split_once(':').ok_or(user)), &secrets.password) {
-        (None, _) => Login::Nobody,
+        (None, _) => Login::Anonymous,
         (Some(Ok((user, _)) | Err(user)), Some(password)) => {
             Login::Password(decoded(user), password.clone())
         }

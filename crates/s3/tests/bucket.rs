@@ -116,7 +116,7 @@ fn only_unreferenced_blobs_are_swept() {
     let kept = put(&shard, 1, b"kept");
     let artifact = put(&shard, 2, b"gone");
     drop(upload(&shard, 3, b"on its way").expect("the bucket is there"));
-    carry_out(&shard, ArtifactCommand::Delete { artifact }).expect("nobody names it");
+    carry_out(&shard, ArtifactCommand::Delete { artifact }).expect("it is not referenced");
     shard.sweep_blobs(&workspace()).expect("the bucket is there");
     let mut due: Vec<String> = [1, 3]
         .map(|number| BlobKind::Artifacts.name(&workspace(), &BlobPlace::of_number(number)))
@@ -174,9 +174,9 @@ fn an_unreachable_bucket_affects_nothing_else() {
     let location =
         S3Location::parse("s3://files?endpoint=http://127.0.0.1:1").expect("a good address");
     let shard = open(&Arc::new(MemoryLog::default()), &location);
-    let away = upload(&shard, 1, b"bytes").err().expect("nobody is there");
+    let away = upload(&shard, 1, b"bytes").err().expect("the bucket is unreachable");
     assert_eq!((away.code(), away.kind()), ("artifact.store_unavailable", Kind::Unavailable));
-    let swept = shard.sweep_blobs(&workspace()).expect_err("nobody is there");
+    let swept = shard.sweep_blobs(&workspace()).expect_err("the bucket is unreachable");
     assert_eq!(swept.code(), "artifact.store_unavailable");
     // Nothing was recorded, and everything else is unchanged.
     let list = baton_core::artifact::Query::List(baton_core::artifact::List::default());

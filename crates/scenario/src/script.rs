@@ -171,7 +171,7 @@ fn step(line: usize, words: &[&str]) -> Result<Step, String> {
         }
         [agent, "once", key, command_words @ ..] => (agent, Some((*key).to_owned()), command_words),
         [agent, command_words @ ..] => (agent, None, command_words),
-        [] => return Err("a step needs somebody who says something".to_owned()),
+        [] => return Err("a step needs an agent and a command".to_owned()),
     };
     let (waits, command_words) = match command_words {
         ["waits", command_words @ ..] => (true, command_words),
@@ -346,7 +346,7 @@ mod tests {
             ("at 1 ada x", "a.txt:1: `1` has no unit: `ms`, `s`, `m` or `h`"),
             ("at 1.5s ada x", "a.txt:1: `1.5s` is no time"),
             ("at", "a.txt:1: a step needs a time"),
-            ("at 1s", "a.txt:1: a step needs somebody who says something"),
+            ("at 1s", "a.txt:1: a step needs an agent and a command"),
             ("at 1s ada", "a.txt:1: a command is missing"),
             ("at 1s ada x y", "a.txt:1: `y` is not `name=value`"),
             ("at 1s ada x y=1 y=2", "a.txt:1: `y` is given twice"),

@@ -4,7 +4,7 @@
 //!   taken by all ──────┐
 //!   taken by one ──┐   │
 //!   ├──────────────┼───┼──────────────┤ all there is
-//!                      └── free: nobody may have more than this
+//!                      └── free: the maximum for one sharer
 //! ```
 //!
 //! No sharer may take more than what was free before. The first sharer gets at most half of the
@@ -120,7 +120,7 @@ mod tests {
         drop(held);
         assert_eq!(shares.taken().amount, 0);
         assert!(shares.taken().by.is_empty(), "nothing is kept of those who have nothing");
-        assert_eq!(filled(&Shares::new(1), "a").len(), 1, "the last one is taken by anybody");
+        assert_eq!(filled(&Shares::new(1), "a").len(), 1, "any sharer may take the last one");
     }
 
     #[test]

@@ -502,7 +502,7 @@ async fn a_request_that_is_a_part_of_a_trace_makes_parts_of_it() {
     assert_eq!(one["result"]["traceparent"], given);
     let many = post(&mut http, path, given, json!([create, said])).await;
     assert_eq!(many[0]["result"]["traceparent"], given);
-    assert_eq!(many[1]["result"]["traceparent"], own, "whoever says so is believed");
+    assert_eq!(many[1]["result"]["traceparent"], own, "a given field takes precedence");
     let together = json!({"commands": [create, {"command": "message.send", "to": "bob", "body": 1},
                                        {"command": "handoff.offer", "to": "bob"},
                                        {"command": "topic.publish", "topic": "news", "body": 1}]});

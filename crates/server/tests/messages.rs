@@ -98,7 +98,7 @@ async fn a_reader_waits_for_frames_over_http() {
     writer.post("/v1/w/streams", &json!({"stream": "s"})).await;
     let reading = async { reader.get("/v1/w/streams/s/frames?from=0&wait_ms=60000").await.json() };
     let writing = async {
-        eventually("somebody waits", async || {
+        eventually("a call waits", async || {
             writer.get("/v1/w/streams/s").await.json()["readers_waiting"] == 1
         })
         .await;

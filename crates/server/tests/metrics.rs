@@ -19,7 +19,7 @@ fn families(text: &str) -> BTreeMap<String, (String, Vec<(String, f64)>)> {
         assert!(["counter", "gauge", "histogram"].contains(&kind.as_str()), "{kind}");
         let mut response = Vec::new();
         while let Some(line) = lines.next_if(|line| !line.starts_with('#')) {
-            assert!(line.starts_with(name), "{line} stands under {name}");
+            assert!(line.starts_with(name), "{line} is under {name}");
             let (labelled, value) = line.rsplit_once(' ').expect("a name and a number");
             response.push((labelled.to_owned(), value.parse().expect("a number")));
         }

@@ -51,7 +51,7 @@ impl Collector {
                 let status = statuses.next().unwrap_or(&"200 OK");
                 let answer = format!("HTTP/1.1 {status}\r\ncontent-length: 2\r\n\r\n{{}}");
                 let _ = stream.write_all(answer.as_bytes()).await;
-                let mut taken = there.lock().expect("nobody panics");
+                let mut taken = there.lock().expect("no thread panics");
                 if status.starts_with("200") {
                     let spans = &body["resourceSpans"][0]["scopeSpans"][0]["spans"];
                     taken.spans.extend(spans.as_array().expect("there are spans").clone());
@@ -73,13 +73,13 @@ impl Collector {
 
     /// The spans without duplicates, by their ids.
     fn spans(&self) -> BTreeMap<String, Value> {
-        let taken = self.taken.lock().expect("nobody panics");
+        let taken = self.taken.lock().expect("no thread panics");
         let id = |span: &Value| span["spanId"].as_str().expect("a span has an id").to_owned();
         taken.spans.iter().map(|span| (id(span), span.clone())).collect()
     }
 
     fn refused(&self) -> usize {
-        self.taken.lock().expect("nobody panics").refused
+        self.taken.lock().expect("no thread panics").refused
     }
 
     /// Waits until there are this many spans.
@@ -304,10 +304,8 @@ async fn spans_that_end_during_an_outage_of_the_collector_are_sent_afterwards() 
     collector.has(1).await;
     let address = collector.leave().await;
     end_story(&mut harness.http().await).await;
-    eventually("it was tried in vain", async || {
-        harness.metric("baton_otel_failures_total").await > 0
-    })
-    .await;
+    eventually("an attempt failed", async || harness.metric("baton_otel_failures_total").await > 0)
+        .await;
     // Also across a restart without a collector.
     end(harness).await;
     let harness = on_disk(folder.path(), sending(address)).await;

@@ -315,7 +315,7 @@ async fn checkpoints_are_paths() {
     let save = json!({"task": "t", "state": {"step": 1}, "metadata": {"node": "plan"}});
     let response = http.post("/v1/w/checkpoints", &save).await;
     assert_eq!(response.json()["number"], 1);
-    assert_eq!(response.json()["state"], json!(null), "whoever saves has the state");
+    assert_eq!(response.json()["state"], json!(null), "the caller has the state already");
     http.post("/v1/w/checkpoints", &json!({"task": "t", "state": {"step": 2}})).await;
     let one = "/v1/w/checkpoints/c-0000000001";
     assert_eq!(http.get(one).await.json()["state"], json!({"step": 1}));
@@ -412,7 +412,7 @@ async fn tasks_are_paths() {
     assert_eq!(http.post("/v1/w/tasks", &create).await.problem(), (409, "task.exists".to_owned()));
     assert_eq!(http.get("/v1/w/tasks/claim").await.json()["status"], "pending");
     let response = http.post("/v1/w/claims", &json!({})).await;
-    assert_eq!((response.status, response.json()), (200, Value::Null), "nobody can do it");
+    assert_eq!((response.status, response.json()), (200, Value::Null), "no agent is capable");
     let claim = json!({"types": ["review"], "capabilities": ["rust"], "lease_ms": 60_000});
     let task = http.post("/v1/w/claims", &claim).await.json();
     let token = task["lease"]["token"].to_string();

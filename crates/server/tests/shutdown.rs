@@ -111,7 +111,7 @@ async fn idle_connections_end_with_the_server_and_new_ones_are_refused() {
     assert_eq!(socket.closed_with().await, Some(1001));
     drop((idle, silent, socket));
     within(running).await.unwrap();
-    assert!(tokio::net::TcpStream::connect(address).await.is_err(), "nobody listens any more");
+    assert!(tokio::net::TcpStream::connect(address).await.is_err(), "the server no longer listens");
 }
 
 #[tokio::test]
@@ -143,7 +143,7 @@ async fn connections_that_do_not_close_are_dropped() {
         .await;
     assert_eq!(harness.metric("baton_connections").await, 5);
     drop(harness.end().await);
-    let baton = baton::open(folder.path()).await.expect("nobody holds the engine any more");
+    let baton = baton::open(folder.path()).await.expect("the engine is no longer in use");
     baton.close().await;
     drop((http, greedy, pipelining, half));
 }
@@ -215,5 +215,5 @@ async fn a_server_that_stops_when_idle_runs_while_a_client_is_connected() {
     assert_eq!(socket.ask(set(1, "k", 1)).await["result"]["version"], 1);
     drop(socket);
     within(harness.ended()).await;
-    assert!(tokio::net::TcpStream::connect(address).await.is_err(), "nobody listens any more");
+    assert!(tokio::net::TcpStream::connect(address).await.is_err(), "the server no longer listens");
 }

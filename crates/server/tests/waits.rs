@@ -224,7 +224,7 @@ async fn calls_that_wait_do_not_fill_a_connection_and_have_a_limit_of_their_own(
     let refused = socket.ask(acquire("waiter-5", LONG_MS)).await;
     assert_eq!(refused["error"]["code"], "request.too_many", "{refused}");
     assert_eq!(refused["error"]["max"], 4, "{refused}");
-    assert_eq!(line(&harness).await.len(), 4, "whoever is refused does not wait");
+    assert_eq!(line(&harness).await.len(), 4, "a refused call does not wait");
     let mut next = hold;
     for id in 1..=4 {
         socket.ask(release(&next)).await;

@@ -199,7 +199,7 @@ async fn a_private_address_is_not_called_unless_that_is_allowed() {
     let shown = harness.http().await.get("/v1/w/reactions/tell").await.json();
     let detail = shown["trouble"]["detail"].as_str().expect("a detail");
     assert!(detail.contains("not a public address"), "{detail}");
-    assert!(receiver.received.lock().await.try_recv().is_err(), "nobody was called");
+    assert!(receiver.received.lock().await.try_recv().is_err(), "no receiver was called");
     harness.end().await;
 }
 
@@ -296,7 +296,7 @@ async fn a_private_address_is_not_called_over_tls_either() {
     let said = detail(&harness, "reaction.call_dead").await;
     assert!(said.contains("not a public address"), "{said}");
     let nobody = tokio::time::timeout(crate::harness::SHORT, listener.accept()).await;
-    assert!(nobody.is_err(), "somebody was connected to");
+    assert!(nobody.is_err(), "a connection was opened");
     harness.end().await;
 }
 

@@ -129,7 +129,7 @@ impl World {
             pending.workspace == *workspace && matches!(pending.waiting, RequestState::Reading)
         };
         let index = self.pending.iter().position(is_it);
-        let index = index.ok_or_else(|| broken("nobody waits for a reader"))?;
+        let index = index.ok_or_else(|| broken("no caller waits for a reader"))?;
         let Action::Ask(query) = &self.pending[index].action else {
             return Err(broken("only queries are read"));
         };

@@ -147,7 +147,7 @@ export class Requests {
   }
 
   /**
-   * Nobody waits for a request any longer.
+   * No caller waits for a request any longer.
    * @param {number} id
    * @returns {boolean} Whether it may have changed something.
    */

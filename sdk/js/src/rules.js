@@ -43,7 +43,7 @@ const PROPOSING = new Set([
 /**
  * @typedef {object} CallbackOptions
  * @property {T.Severity} [severity] - `error` if not given.
- * @property {string} [from] - The givers it applies to, where `*` stands for any text.
+ * @property {string} [from] - The givers it applies to, where `*` matches any text.
  * @property {string} [to] - The receivers it applies to, in the same way.
  */
 

@@ -39,7 +39,7 @@ const PAUSE_MS = 1_000;
  * @property {number} answered - Requests that were answered, and messages that were acknowledged.
  * @property {number} failed - Requests that were answered with an error, and messages that are
  *   delivered again.
- * @property {number} lost - Requests whose answer nobody waited for any longer.
+ * @property {number} lost - Requests whose caller no longer waited for the answer.
  */
 
 /**

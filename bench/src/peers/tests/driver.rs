@@ -148,7 +148,7 @@ fn a_refusal_fails_the_run() {
 #[test]
 fn an_answer_that_nobody_asked_for_fails_the_run() {
     let error = failure(|stream| answer_once(stream, b"yes\nyes\n"));
-    assert_eq!(error, "an answer nobody asked for");
+    assert_eq!(error, "an answer without a request");
 }
 
 #[test]

@@ -41,7 +41,7 @@ fn outcome(contenders: Vec<Box<dyn Contender>>) -> Outcome<crate::peers::driver:
 fn only_those_who_waited_are_handed_the_lock() {
     let arena = Arena::new();
     arena.is_held(1_000, 2_000).unwrap();
-    assert!(arena.hand_overs().total() < 0.5, "nobody had it before");
+    assert!(arena.hand_overs().total() < 0.5, "it had no holder before");
     arena.is_let_go(3_000);
     arena.is_held(3_500, 4_000).unwrap();
     assert!(arena.hand_overs().total() < 0.5, "it was free when it was asked for");

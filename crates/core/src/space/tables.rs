@@ -99,7 +99,7 @@ macro_rules! tables {
                     $(Event::$variant(event) => {
                         Ok(<crate::$module::Table as Rules>::ending(self, event)?.into())
                     })*
-                    Event::Receipt(_) | Event::Awaited(_) => unreachable!("nobody waits for this"),
+                    Event::Receipt(_) | Event::Awaited(_) => unreachable!("no call waits for this"),
                 }
             }
 

@@ -45,7 +45,7 @@ impl Entry {
         // that is neither unsafe nor a second allocation.
         let bytes_total = ENTRY_HEAD_BYTES + key.len() + value.len();
         let mut packed: Arc<[u8]> = iter::repeat_n(0, bytes_total).collect();
-        let bytes = Arc::get_mut(&mut packed).expect("nobody else has seen it yet");
+        let bytes = Arc::get_mut(&mut packed).expect("it is not shared yet");
         bytes[0..8].copy_from_slice(&head.revision.to_le_bytes());
         let time_and_key_bytes = head.time_ms << 16 | u64::from(key_bytes);
         bytes[8..16].copy_from_slice(&time_and_key_bytes.to_le_bytes());

@@ -48,7 +48,7 @@ pub struct Refusal {
 ///             code: "lock.not_found",
 ///             kind: NotFound,
 ///             hint: "list the locks",
-///             cause: "Nobody holds it.",
+///             cause: "No agent holds it.",
 ///         }
 ///     }
 /// }

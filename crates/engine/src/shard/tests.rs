@@ -258,10 +258,10 @@ fn a_workspace_with_a_waiting_call_is_not_evicted() {
         }
     };
     do_everything();
-    assert!(shard.is_resident(&name()), "somebody waits in it");
+    assert!(shard.is_resident(&name()), "a call waits in it");
     shard.machine().give_up(&waiter, clock.now());
     do_everything();
-    assert!(!shard.is_resident(&name()), "nobody waits any more");
+    assert!(!shard.is_resident(&name()), "no call waits any more");
 }
 
 /// A lease expired in one commit and its task became ready in the next. Between the two, callers
@@ -324,11 +324,11 @@ fn a_wait_is_urgent_if_it_is_watched() {
         }
     };
     assert_eq!(take("ada"), None, "it is free");
-    assert_eq!(take("bob"), Some(false), "nobody hears of it");
+    assert_eq!(take("bob"), Some(false), "it is not watched");
     let pattern = Pattern::parse("locks/*").unwrap();
     let filter = Filter { pattern, kinds: Vec::new(), waits: true };
     let _watch = shard.watch(&name(), &filter);
-    assert_eq!(take("eve"), Some(true), "somebody watches");
+    assert_eq!(take("eve"), Some(true), "it is watched");
 }
 
 #[test]

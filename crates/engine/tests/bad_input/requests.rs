@@ -304,7 +304,7 @@ pub(super) fn pages() -> Vec<Row> {
             ada.state("shared").history(History { limit: Some(10_001), ..History::default() }).await
         }),
         row(
-            "a cursor of somebody else",
+            "a cursor of another query",
             ("state.bad_cursor", Kind::Invalid),
             "`nonsense`",
             |_, ada| async move {

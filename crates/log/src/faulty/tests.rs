@@ -95,7 +95,7 @@ fn handles_and_locks_end_with_the_power() {
             Locked::InUse { .. } => None,
         }
     };
-    let first = lock(&disk).expect("nobody has it");
+    let first = lock(&disk).expect("it is not locked");
     assert!(lock(&disk).is_none());
     disk.crash(1);
     assert!(file.read_at(0, &mut [0; 1]).is_err());

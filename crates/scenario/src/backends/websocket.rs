@@ -148,7 +148,7 @@ impl WebSocketBackend {
                 return heard;
             }
             let is_awaited = self.waits.iter().any(|(_, id)| heard["id"] == *id);
-            assert!(is_awaited, "nobody asked for {heard}");
+            assert!(is_awaited, "no request for {heard}");
             self.others.push(heard);
         }
     }

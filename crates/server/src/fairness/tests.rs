@@ -89,7 +89,7 @@ fn no_caller_overtakes_the_queue() {
     fairness.begin_round();
     assert!(look(eve.as_mut()).is_ready());
     assert_eq!(*order.borrow(), [("ada", 5), ("bob", QUANTUM - 5), ("eve", 5)]);
-    assert!(!fairness.begin_round(), "nobody waits");
+    assert!(!fairness.begin_round(), "no caller waits");
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn watchers_do_not_take_a_turn() {
     assert!(!fairness.budget_to_watch(&idle, false).is_spent());
     fairness.schedule().forget();
     assert_eq!(fairness.budget_to_watch(&idle, false).left, usize::MAX, "it is not known");
-    assert_eq!(take(&fairness, &noisy, false, 1_000), 1_000, "nobody else is");
+    assert_eq!(take(&fairness, &noisy, false, 1_000), 1_000, "there is no other workspace");
 }
 
 #[test]

@@ -147,7 +147,7 @@ pub(crate) struct Sending(pub(crate) mpsc::Sender<Bytes>);
 
 impl Write for Sending {
     fn write(&mut self, bytes: &[u8]) -> IoResult<usize> {
-        let gone = |_| Error::new(ErrorKind::BrokenPipe, "nobody takes it any more");
+        let gone = |_| Error::new(ErrorKind::BrokenPipe, "the reader is gone");
         self.0.blocking_send(Bytes::copy_from_slice(bytes)).map_err(gone)?;
         Ok(bytes.len())
     }

@@ -103,7 +103,7 @@ fn unused_meters_are_removed() {
     for number in 0..100_000 {
         meters.of(&name(&format!("w{number}"))).expect("it is limited");
     }
-    let kept = meters.in_use.lock().expect("nobody panicked").len();
+    let kept = meters.in_use.lock().expect("no thread panicked").len();
     assert!(kept < 8 * AT_REST_MAX, "{kept}");
     let busy = meters.of(&name("busy"));
     assert!(charge(&[busy], Cost::ONE).is_err(), "and debts are not forgotten");

@@ -46,7 +46,7 @@ impl Fixture {
         let address = listener.local_addr().expect("it listens");
         let (ours, theirs) = tokio::join!(TcpStream::connect(address), listener.accept());
         let queue = SendQueue::new(&self.shared, &Arc::new(ours.expect("it listens")), 1);
-        (queue, theirs.expect("somebody came").0)
+        (queue, theirs.expect("a client connected").0)
     }
 
     /// Makes writers active, as after a tick with many connections.
@@ -156,7 +156,7 @@ async fn an_answer_waits_until_it_is_durable() {
     fixture.shared.writers.drain_once();
     let mut nothing = [0; 1];
     let kind = peer.try_read(&mut nothing).map_err(|error| error.kind());
-    assert_eq!(kind, Err(std::io::ErrorKind::WouldBlock), "nobody has written the group");
+    assert_eq!(kind, Err(std::io::ErrorKind::WouldBlock), "the group is not written");
     let settling = fixture.shared.writers.watch_durability(&fixture.shared);
     tokio::select! {
         () = settling => unreachable!("it never ends"),
@@ -224,7 +224,7 @@ async fn a_connection_to_a_slow_peer_loses_nothing() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("there is a free port");
     let address = listener.local_addr().expect("it listens");
     let (ours, theirs) = tokio::join!(TcpStream::connect(address), listener.accept());
-    let (ours, mut peer) = (ours.expect("it listens"), theirs.expect("somebody came").0);
+    let (ours, mut peer) = (ours.expect("it listens"), theirs.expect("a client connected").0);
     let mut stream = DeadlineStream::new(Stream::from(ours), LONG).with_writers(&fixture.shared, 1);
     let said: Vec<u8> = (0..=250_u8).cycle().take(8 << 20).collect();
     let saying = async {

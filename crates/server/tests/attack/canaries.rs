@@ -43,7 +43,7 @@ async fn no_operation_and_no_path_leads_into_another_workspace() {
     let (harness, admin, blue) = aviary().await;
     let mut http = harness.http().await;
     let kept = plant(&mut http, &admin).await;
-    assert!(kept > 40, "the canary stands in {kept} places only");
+    assert!(kept > 40, "the canary is in {kept} places only");
     let mut socket = socket(&harness, &blue).await;
     for (name, example) in examples() {
         let (status, response) = ask(&mut http, &blue, "/v1/red/commands", &example).await;

@@ -67,7 +67,7 @@ impl PipelineModel {
             let due = if is_empty { StageStatus::Ready } else { StageStatus::Running };
             demand!(model.status == due, "it was {:?}", model.status);
             let is_due = by_hand && model.is_reviewed();
-            demand!(!is_due, "it was completed, and nobody has accepted its output");
+            demand!(!is_due, "it was completed, and its output was not accepted");
             let agent = model.design.agent.as_ref().filter(|_| by_hand);
             demand!(agent.is_none_or(|agent| *agent == batch.agent), "it is for {agent:?}");
         }

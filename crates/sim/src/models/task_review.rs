@@ -56,7 +56,7 @@ impl TaskModel {
         let is_in_review = self.status == Status::WaitingReview;
         let given = [Acceptance::Given, Acceptance::GivenAfterFailures];
         let is_accepted = is_in_review && given.contains(&self.review);
-        demand!(is_accepted, "it was completed, and nobody has accepted its result");
+        demand!(is_accepted, "it was completed, and its result was not accepted");
         Ok(())
     }
 

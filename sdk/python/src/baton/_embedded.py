@@ -6,7 +6,7 @@
              start `baton serve` on a free port of loopback, with a new key ──▶ write the file
 
 1. The server ends by itself when no connection has been open for `LINGER_MS`. The system closes the
-   connection of a process that ends, however it ends, so nobody has to say goodbye.
+   connection of a process that ends, however it ends, so no process has to announce its end.
 2. Callers show an access token. It is in `embedded.json`, which only the user can read, and is made
    with a key that is new with every start.
 3. If the server is killed, the next process that connects starts another one, under the lock.

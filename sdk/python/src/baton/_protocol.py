@@ -75,7 +75,7 @@ class Protocol:
         *,
         idempotency_key: str | None = None,
     ) -> Request:
-        """Takes a call in, to be sent. It must be withdrawn if nobody waits for it any more."""
+        """Takes a call in, to be sent. It must be withdrawn if no caller waits for it any more."""
         self._check_open()
         effect = Effect.REPEATABLE
         if not operation.asks:
@@ -115,7 +115,7 @@ class Protocol:
         return request
 
     def give_up(self, request: Request, seconds: float | None = None) -> BatonError:
-        """Nobody waits for a call any longer; the error that says what is known about it."""
+        """Withdraws a call that no caller waits for; returns the error with its known state."""
         _, may_be_done = self._requests.withdraw(request.id)
         waited = self.options.request_timeout if seconds is None else seconds
         if may_be_done:

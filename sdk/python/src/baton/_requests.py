@@ -187,8 +187,8 @@ class Requests:
         return ended
 
     def withdraw(self, number: int) -> tuple[bool, bool]:
-        """Nobody waits for it any longer: whether it was still pending, and whether it may have
-        been carried out."""
+        """Withdraws a request without a caller: whether it was still pending, and whether it may
+        have been executed."""
         request = self._remove(number)
         if request is None:
             return False, False

@@ -48,7 +48,7 @@ class Served:
     failed: int = 0
     """Requests that were answered with an error, and messages that will come again."""
     lost: int = 0
-    """Requests for whose answer nobody waited any more."""
+    """Requests whose caller no longer waited for the answer."""
 
 
 def _name_of(message: types.Message) -> str | None:
@@ -61,7 +61,7 @@ def _name_of(message: types.Message) -> str | None:
 
 def _end_with(session: Lease, error: BatonError) -> None:
     """Ends the work under a session that has ended, before the next heartbeat shows it: without a
-    session, a call would wait for messages that nobody takes once the next session begins."""
+    session, a call would wait for messages that it cannot take once the next session begins."""
     if error.code.endswith(".session_ended"):
         session.refused(error)
 

@@ -357,7 +357,7 @@ class SyncShell:
             self._thread.join(self.options.connect_timeout + 2 * _GOODBYE)
 
     def abandon(self) -> None:
-        """Nobody is left who could call: the thread ends at once. The garbage collector calls this,
+        """No caller is left: the thread ends immediately. The garbage collector calls this,
         perhaps in the middle of anything, so it takes no lock and waits for nothing."""
         self._is_abandoned = True
         if not self._is_forked:

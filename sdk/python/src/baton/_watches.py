@@ -11,8 +11,8 @@
 2. A watch is resumed from the first revision that has not arrived completely. A server that would
    begin later has lost something, and the watch ends.
 3. What is pushed for a number that is no longer in use is dropped.
-4. A watcher that does not take its items delays nobody: its queue is bounded, and its subscription
-   is given back to the server while it is full.
+4. A watcher that does not take its items delays no other: its queue is bounded, and its
+   subscription is given back to the server while it is full.
 """
 
 from __future__ import annotations

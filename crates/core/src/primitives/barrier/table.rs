@@ -148,7 +148,7 @@ impl primitive::Table for Table {
         }
         assert_eq!(arrivals, self.by_agent.len(), "every arrival is of one agent");
         assert_eq!([waits; 2], [self.waits.len(), self.wait_ends.len()], "every wait has an end");
-        assert_eq!(idle, self.idle.len(), "exactly those at which nobody is are idle");
+        assert_eq!(idle, self.idle.len(), "exactly those without arrivals are idle");
     }
 
     fn next_deadline(&self) -> Option<Timestamp> {
@@ -182,7 +182,8 @@ impl Table {
                 Undo::Barrier { name, record: before.map(Box::new), forgotten }
             }
             Undo::Party { name, party, there, count, idle_since } => {
-                let mut record = self.records.remove(&name).expect("nobody is at no barrier");
+                let mut record =
+                    self.records.remove(&name).expect("no arrival is without a barrier");
                 self.idle.remove(&(record.idle_since, name.clone()));
                 let before = record.parties.remove(&party);
                 if let Some(there) = &before {

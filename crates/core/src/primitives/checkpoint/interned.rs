@@ -125,7 +125,7 @@ impl<T: Hash + Eq + ?Sized> Interned<T> {
     pub fn check(&self) {
         for (number, thing) in self.all() {
             assert_eq!(self.find(thing), Some(number), "what is kept is kept once, and found");
-            assert!(self.uses(number) > 0, "what nobody uses is not kept");
+            assert!(self.uses(number) > 0, "unused parts are not kept");
         }
         assert_eq!(self.by_hash.len(), self.len(), "what is not kept is not found");
     }

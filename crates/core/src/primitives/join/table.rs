@@ -167,7 +167,7 @@ impl primitive::Table for Table {
         for waiter in self.wait_queues.all() {
             let record = self.get(&waiter.name);
             let waits = record.is_some_and(|record| record.settled_at.is_none());
-            assert!(waits, "nobody waits for what has settled");
+            assert!(waits, "no call waits for a settled join");
         }
     }
 

@@ -127,7 +127,7 @@ impl primitive::Table for Table {
     fn check(&self) {
         self.holds.check();
         for waiter in self.holds.waits().all() {
-            assert!(self.hold(&waiter.name).is_some(), "nobody waits for a free lock");
+            assert!(self.hold(&waiter.name).is_some(), "no call waits for a free lock");
         }
     }
 

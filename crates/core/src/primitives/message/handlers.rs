@@ -143,7 +143,7 @@ impl HandlerRegistry {
 
     /// Asserts that all indexes agree.
     pub fn check(&self) {
-        assert_eq!(self.handlers.len(), self.by_agent.len(), "every handler is somebody's");
-        assert_eq!(self.listeners.len(), self.silence.len(), "everybody was heard at some time");
+        assert_eq!(self.handlers.len(), self.by_agent.len(), "every handler has an agent");
+        assert_eq!(self.listeners.len(), self.silence.len(), "every listener has a last poll");
     }
 }

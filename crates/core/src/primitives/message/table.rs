@@ -124,11 +124,11 @@ impl primitive::Table for Table {
         self.requesters.check();
         for waiter in self.receivers.all() {
             let mail = self.next_for(&waiter.name, waiter.wait.since);
-            assert!(mail.is_none(), "nobody waits for mail that is there");
+            assert!(mail.is_none(), "no call waits for available mail");
         }
         for waiter in self.requesters.all() {
             let request = self.get(&waiter.name).expect("an open request is known");
-            assert!(request.status.is_open(), "nobody waits for the answer to what is over");
+            assert!(request.status.is_open(), "no call waits for the answer to an ended request");
         }
     }
 

@@ -197,7 +197,10 @@ impl primitive::Table for Table {
         assert_eq!(idle, self.idle.len(), "exactly those without holders are idle");
         for waiter in self.holds.waits().all() {
             let permits = self.permits(&waiter.name);
-            assert!(permits.is_some_and(|most| waiter.weight <= most), "no call waits in vain");
+            assert!(
+                permits.is_some_and(|most| waiter.weight <= most),
+                "no call waits for more permits than there are"
+            );
             let first = self.line(&waiter.name).next().expect("a call waits");
             assert!(first.weight > self.free(&waiter.name), "no call waits for what is free");
         }

@@ -233,9 +233,10 @@ impl primitive::Table for Table {
         }
         assert_eq!(self.bytes, all, "the bytes of all streams are counted");
         for waiter in self.wait_queues.all() {
-            let record = self.streams.get(&waiter.name).expect("nobody waits for what is gone");
-            assert_eq!(record.status, Status::Open, "nobody waits for what is closed");
-            assert_eq!(self.want(waiter).from, record.next, "nobody waits for what is there");
+            let record =
+                self.streams.get(&waiter.name).expect("no call waits for a deleted stream");
+            assert_eq!(record.status, Status::Open, "no call waits for a closed stream");
+            assert_eq!(self.want(waiter).from, record.next, "no call waits for available frames");
         }
     }
 

@@ -275,7 +275,7 @@ impl Record {
     }
 
     fn renew(&mut self, lease_ms: Option<u64>, moment: &Moment<'_>) {
-        let lease = self.lease.as_mut().expect("only a lease that stands is renewed");
+        let lease = self.lease.as_mut().expect("only a valid lease is renewed");
         lease.lease_ms = lease_ms.unwrap_or(lease.lease_ms);
         lease.expires_at = moment.time.after(lease.lease_ms);
     }

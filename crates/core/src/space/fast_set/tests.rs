@@ -32,7 +32,7 @@ fn agent(name: &str) -> AgentId {
 fn commit(space: &mut Space, request: Request, by: &AgentId, now: Timestamp) -> Option<Answer> {
     match space.commit(request, by, now).ok()?.outcome {
         CallOutcome::Answered(answer) => Some(answer),
-        CallOutcome::Waits(_) => panic!("nobody asked to wait"),
+        CallOutcome::Waits(_) => panic!("no command waits"),
     }
 }
 

@@ -33,7 +33,7 @@ fn every_operation_is_found_by_name_and_has_its_own_route() {
         assert!(routes.insert((row.method.name(), path)), "`{}` has another's route", row.name);
         assert!(!row.summary.is_empty() && !row.summary.ends_with('.'), "`{}`", row.name);
         let reads_only = row.method == Method::Get && row.rest != Rest::Query;
-        assert!(!reads_only, "`{}`: nobody sends a body with GET", row.name);
+        assert!(!reads_only, "`{}`: a GET has no body", row.name);
     }
     for name in ["", "a", "state", "state.se", "state.sett", "state.expire", "zebra.run"] {
         assert!(operation(name).is_none(), "`{name}`");

@@ -267,7 +267,7 @@ fn blobs_of_a_process_that_ended_while_committing_are_durable_before_they_are_se
     // The folder's sync is the second one of a commit, after the file's.
     disk.fail_nth(Operation::Sync, disk.counts().sync + 1);
     assert!(matches!(writer.commit(), Err(BlobError::Failed(_))));
-    assert_eq!(log.list_blobs(""), Ok(vec![]), "nobody relies on it");
+    assert_eq!(log.list_blobs(""), Ok(vec![]), "it was never acknowledged");
     drop(log);
     let log = open(&disk);
     let seen = log.list_blobs("").expect("the disk is healthy");

@@ -67,7 +67,7 @@ class RunStates:
         yield from self._entries.write(parts, [{**head, "if_absent": True}, task])
 
     async def pending(self) -> list[str]:
-        """The runs that nobody continues now."""
+        """The runs that no process continues now."""
         page = await self._client.tasks.list(type=TASK_TYPE, status="pending")
         return [task.id for task in page.tasks]
 

@@ -158,7 +158,7 @@ impl CheckSpec {
             return Ok(Check::Capability(name));
         }
         if let Some(is_wanted) = self.receiver_alive {
-            let reason = "it can only be true; leave the rule out to allow anybody";
+            let reason = "it can only be true; remove the rule to allow any receiver";
             return if is_wanted {
                 Ok(Check::ReceiverAlive(true))
             } else {

@@ -18,7 +18,7 @@ impl Table {
         for record in records() {
             assert_eq!(record.lease.is_some(), record.status == Status::InProgress);
             let may_be_ready = matches!(record.status, Status::Pending | Status::HandedOff);
-            assert!(!record.ready || may_be_ready, "what is ready is in nobody's hands");
+            assert!(!record.ready || may_be_ready, "a ready task has no holder");
             assert!(record.number < self.created, "all were counted");
             let waits = self.waiting_for(record).next().is_some();
             assert!(!(waits && record.ready), "what waits for another task is not ready");
