@@ -30,7 +30,7 @@ def key_file(folder: str, digit: str) -> str:
 
 
 class Proxy:
-    """What a server and the database send each other passes through this process."""
+    """The traffic between a server and the database passes through this process."""
 
     SOCKET = ".s.PGSQL.5432"
 

@@ -73,7 +73,7 @@ def known_variables():
 
 
 def image():
-    """What the Dockerfile sets in the image."""
+    """The environment that the Dockerfile sets in the image."""
     last = DOCKERFILE[DOCKERFILE.rindex("\nFROM "):].replace("\\\n", " ")
     lines = re.findall(r"^([A-Z]+) (.*)$", last, re.MULTILINE)
 

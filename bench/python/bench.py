@@ -46,7 +46,7 @@ TICK = 1 / os.sysconf("SC_CLK_TCK")
 
 @dataclass
 class Taken:
-    """What one operation took, in microseconds."""
+    """The time of one operation, in microseconds."""
 
     time: float
     processor: float

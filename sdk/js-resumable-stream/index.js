@@ -11,7 +11,7 @@ import { ConflictError } from "@baton/sdk";
 const COUNTER_MS = 24 * 3_600_000;
 /** A longer message is published as several: a value has at most a mebibyte, and a character six bytes. */
 const MESSAGE_MAX = 128 * 1_024;
-/** What Redis says, and `resumable-stream` looks for. */
+/** The replies of Redis that `resumable-stream` looks for. */
 const NOT_A_NUMBER = "ERR value is not an integer or out of range";
 
 /**

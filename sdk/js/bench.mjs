@@ -24,7 +24,7 @@ async function rateOf(call) {
     return (count * 1_000) / (performance.now() - begun);
 }
 
-/** What three quarters of the slices do not exceed. @param {number[]} rates */
+/** The third quartile of the slices. @param {number[]} rates */
 const upperQuartile = (rates) => rates.sort((a, b) => a - b)[Math.floor((rates.length * 3) / 4)];
 
 const client = await connect(url);

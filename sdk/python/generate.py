@@ -131,7 +131,7 @@ def docstring(text: str, indent: str, more: list[str] | None = None) -> list[str
 
 @dataclass
 class Spec:
-    """What is read from `spec/`."""
+    """The contents of `spec/`."""
 
     operations: list[dict[str, Any]]
     schemas: dict[str, Schema]
@@ -367,7 +367,7 @@ class Types:
 
 def type_module(types: Types) -> str:
     out = [
-        HEADER.format(about="What the operations return."),
+        HEADER.format(about="The results of the operations."),
         "from __future__ import annotations\n",
         "from datetime import datetime",
         "from typing import Any, Literal\n",
@@ -433,7 +433,7 @@ def record_class(types: Types, name: str, schema: Schema) -> list[str]:
 def absent(
     annotation: str, convert: Callable[[str], str], member: str, schema: Schema
 ) -> tuple[str, str]:
-    """What a field that may be left out is then: empty, `False`, its default, or none."""
+    """The value of an omitted field: empty, `False`, its default, or none."""
     default = schema.get("default") if is_schema(schema) else None
     if annotation.startswith("list["):
         return annotation, convert(f'self.raw.get("{member}", [])')
@@ -466,7 +466,7 @@ def param_module(types: Types) -> str:
     abstract = [it for it in ("Mapping", "Sequence") if re.search(rf"\b{it}\[", text)]
     typing = [it for it in ("Any", "Literal", "TypedDict") if re.search(rf"\b{it}\b", text)]
     out = [
-        HEADER.format(about="What the operations take, where it is more than a plain value."),
+        HEADER.format(about="The arguments of the operations that are more than a plain value."),
         "from __future__ import annotations\n",
         f"from collections.abc import {', '.join(abstract)}",
         *(["from datetime import datetime"] if "datetime" in text else []),
@@ -545,7 +545,7 @@ def kind_module(spec: Spec) -> str:
 
 def operation_module(spec: Spec) -> str:
     out = [
-        HEADER.format(about="What the protocol core knows about every operation."),
+        HEADER.format(about="The facts about every operation that the protocol core needs."),
         "from __future__ import annotations\n",
         "from ._operation import GivesBack, Operation\n",
         f'VERSION = "{spec.version}"',

@@ -19,7 +19,7 @@ import { TestServer } from "../test/server.mjs";
 
 /** The workspace that `baton bench` writes to. */
 const WORKSPACE = "baton-bench";
-/** What the screen "Now" asks. @type {[string, Record<string, unknown>][]} */
+/** The queries of the screen "Now". @type {[string, Record<string, unknown>][]} */
 const QUESTIONS = [
   ["task.stats", {}],
   ["agent.list", { limit: 200 }],

@@ -67,7 +67,7 @@ const scrolled = (ms) =>
     requestAnimationFrame(frame);
   });
 
-/** What the page has spent its time on so far, in seconds. @param {import("playwright-core").CDPSession} session */
+/** The processor time of the page so far by kind, in seconds. @param {import("playwright-core").CDPSession} session */
 async function spent(session) {
   const { metrics } = await session.send("Performance.getMetrics");
   const of = (/** @type {string} */ wanted) =>

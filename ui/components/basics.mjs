@@ -80,7 +80,7 @@ export function Copy({ text, label }) {
   </button>`;
 }
 
-/** What there is to see when there is nothing. @param {{ title: string, children?: any }} props */
+/** The content of an empty screen. @param {{ title: string, children?: any }} props */
 export function Empty({ title, children }) {
   return html`<div class="empty"><p class="empty-title">${title}</p>${children}</div>`;
 }

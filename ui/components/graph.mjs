@@ -65,7 +65,7 @@ export function StageGraph({ vertices, label, chosen, onChoose }) {
 const short = (text, max) => (text.length > max ? `${text.slice(0, max - 1)}…` : text);
 
 /**
- * Who hands over to whom; the width of a line is how often.
+ * Givers and receivers of hand-offs; the width of a line shows how often.
  * @param {{ pairs: { from: string, to: string, count: number, completed: number }[] }} props
  */
 export function PairGraph({ pairs }) {

@@ -34,7 +34,7 @@ const ROW_HEIGHT = 38;
 /** Shorter tables are drawn whole. */
 const WHOLE_MAX = 120;
 
-/** Where a long table is scrolled to. @param {any} box @param {boolean} isWhole */
+/** The scroll position of a long table. @param {any} box @param {boolean} isWhole */
 function useScroll(box, isWhole) {
   const [view, setView] = useState({ top: 0, height: 800 });
   useEffect(() => {

@@ -26,7 +26,7 @@ const tokenOf = (before, now) => {
 };
 const ENDED = new Set(["completed", "failed", "cancelled"]);
 
-/** What can be done with a task. @param {any} task @returns {Action[]} */
+/** The actions on a task. @param {any} task @returns {Action[]} */
 export function taskActions(task) {
   const { id, status, lease } = task;
   /** @type {Action[]} */
@@ -112,7 +112,7 @@ const reassign = ({ id, lease }) => ({
   },
 });
 
-/** What can be done with a hand-off. @param {any} handoff @returns {Action[]} */
+/** The actions on a hand-off. @param {any} handoff @returns {Action[]} */
 export function handoffActions(handoff) {
   const { id, status, approval, digest, from, task, to } = handoff;
   if (!["offered", "approved", "delivered"].includes(status)) return [];

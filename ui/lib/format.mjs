@@ -83,7 +83,7 @@ export function preview(value, max = 120) {
 export const words = (word) => word.replaceAll("_", " ");
 
 /**
- * What was spent, with the limits of its budget; nothing if nothing was spent or limited.
+ * The spending, with the limits of its budget; nothing if nothing was spent or limited.
  * @param {any} account
  */
 export function spent(account) {

@@ -10,7 +10,7 @@ const SMALL = 60;
 
 /** @type {Worker | undefined} */
 let worker;
-/** Who waits for a layout. @type {Map<string, Set<(layout: any) => void>>} */
+/** The callers that wait for a layout. @type {Map<string, Set<(layout: any) => void>>} */
 const waiting = new Map();
 
 /**

@@ -47,7 +47,7 @@ export function formatRoute({ workspace, view, path = [], query = {} }) {
   return `#/${place}${given.length > 0 ? `?${search}` : ""}`;
 }
 
-/** Where a subject of an event is shown. @type {Record<string, string>} */
+/** The screen that shows a subject of an event. @type {Record<string, string>} */
 const VIEW_OF = {
   tasks: "tasks",
   agents: "agents",

@@ -107,7 +107,7 @@ const SENTENCES = {
 /** @param {any} to */
 export const receiver = (to) => (typeof to === "string" ? to : `any agent with ${to?.capability}`);
 
-/** What an event says, without its agent. @param {any} event */
+/** An event in words, without its agent. @param {any} event */
 export function sentence(event) {
   const known = SENTENCES[event.type];
   if (known) return known(event);
@@ -137,7 +137,7 @@ const waits = ({ id, submitted_by }) =>
   submitted_by ? `${id} waits for review: ${submitted_by} submitted a result` : `${id} waits for review`;
 
 /**
- * What needs a person, oldest first: reviews, approvals, failures, lost agents, dead messages,
+ * The items that need a person, oldest first: reviews, approvals, failures, lost agents, dead messages,
  * deadlocks.
  * @param {{ review: any[], failed: any[], handoffs: any[], lost: any[], dead: any[],
  *   deadlocks: any[] }} found

@@ -58,7 +58,7 @@ async function open(page, place, text) {
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 /**
- * What axe objects to. Only the colours depend on the theme.
+ * The objections of axe. Only the colours depend on the theme.
  * @param {import("playwright-core").Page} page
  * @param {string} colorScheme
  */

@@ -21,7 +21,7 @@ import { agentName, keepAgentName, token } from "../lib/session.mjs";
 /** @param {string} path @param {RequestInit} [init] */
 const request = async (path, init) => /** @type {Response} */ (await app.client?.fetch(path, init));
 
-/** What a route of the server answers. @param {string | undefined} path @returns {{ data: any, error: any, again: () => void }} */
+/** The answer of a route of the server. @param {string | undefined} path @returns {{ data: any, error: any, again: () => void }} */
 function useRoute(path) {
   const [answer, setAnswer] = useState(/** @type {any} */ ({}));
   const read = () => {

@@ -9,7 +9,7 @@ import { html } from "../lib/html.mjs";
 
 const LIMIT = 1_000;
 
-/** What a contract expects of a key, in words. @param {any} terms */
+/** The expectation of a contract about a key, in words. @param {any} terms */
 const expected = ({ type, fields = [], schema, optional }) =>
   [
     type && `is ${/^[aeiou]/.test(type) ? "an" : "a"} ${type}`,
@@ -27,7 +27,7 @@ function KeyLink({ name }) {
   return html`<a class="id" href=${app.href("state", [namespace, rest.join("/")])}>${name}</a>`;
 }
 
-/** What is wrong. @param {{ problems: any[] }} props */
+/** The list of problems. @param {{ problems: any[] }} props */
 const Problems = ({ problems }) =>
   html`<ul class="list">
     ${problems.map(
@@ -69,7 +69,7 @@ export function Contracts() {
 const whoLink = (who) =>
   /[:*]/.test(who) ? html`<span class="id">${who}</span>` : html`<${AgentLink} agent=${who} />`;
 
-/** Who writes an entry, and who depends on it. @param {{ namespace: string, name: string }} props */
+/** The agents that write an entry, and those that depend on it. @param {{ namespace: string, name: string }} props */
 export function Dependents({ namespace, name }) {
   const key = `${namespace}/${name}`;
   const { data } = useQuery("contract.show", { pattern: key, limit: LIMIT });

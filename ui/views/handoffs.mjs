@@ -101,7 +101,7 @@ function HandoffList() {
   <//>`;
 }
 
-/** What was handed over, as the receiver gets it. @param {{ handoff: any }} props */
+/** The content of a hand-off, as the receiver gets it. @param {{ handoff: any }} props */
 function Bundle({ handoff }) {
   const parts = /** @type {[string, any][]} */ ([
     ["Reason", handoff.reason],

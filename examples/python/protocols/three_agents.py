@@ -114,7 +114,7 @@ async def edit(editor: Client) -> None:
 
 
 async def question(editor: Client) -> str:
-    """What the agent that works on the article asks."""
+    """The question of the agent that works on the article."""
     for _ in range(PATIENCE * 10):
         article = await call(editor, "baton_get", ref="tasks/article")
         if asked := find(article, "question"):

@@ -20,7 +20,7 @@ export class Found {
   #entries;
   #header;
   #writes;
-  /** What `Header` names. @type {Map<string, Typed>} */
+  /** The values that `Header` names. @type {Map<string, Typed>} */
   #parts;
 
   /**

@@ -16,7 +16,7 @@
  * @property {string} id
  */
 
-/** What the id of a task can contain, without the colon that ends the namespace and the escape. */
+/** The characters that the id of a task can contain, without the colon that ends the namespace and the escape. */
 const IN_TASKS = /[A-Za-z0-9._-]/;
 
 /**
@@ -47,7 +47,7 @@ export function threadOf(namespace, task) {
   return new TextDecoder().decode(Uint8Array.from(bytes));
 }
 
-/** What the keys of all checkpoints of a namespace of LangGraph begin with. @param {string} name */
+/** The prefix of the keys of all checkpoints of a namespace of LangGraph. @param {string} name */
 export const namespacePrefix = (name) => `${encodeURIComponent(name)}/`;
 
 /** @param {Place} place */

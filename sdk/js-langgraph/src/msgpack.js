@@ -50,7 +50,7 @@ export class Reader {
     throw new Error("a value in MessagePack is damaged; restore the workspace from a backup");
   }
 
-  /** Where the next bytes are, which are read. @param {number} length */
+  /** Reads the next bytes, and returns their position. @param {number} length */
   #skip(length) {
     const at = this.#at;
     this.#at += length;

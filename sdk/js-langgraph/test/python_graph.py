@@ -126,7 +126,7 @@ def config(thread: str) -> Any:
 
 
 def shown(value: Any) -> Any:
-    """What JSON has no form for."""
+    """A value without a form in JSON."""
     if isinstance(value, BaseMessage):
         fields = {"type": value.type, "text": value.content, "id": value.id}
         return {

@@ -19,12 +19,12 @@ export class BatonError extends Error {
     this.name = new.target.name;
     /** Stable across releases; documented in `docs/errors.md`. */
     this.code = code;
-    /** What the caller should do about it. */
+    /** The recommended reaction of the caller. */
     this.kind = kind;
-    /** What to do next, as a sentence. */
+    /** The next step, as a sentence. */
     this.hint = hint;
     /**
-     * What the server reported besides, such as the winning `entry` of a conflict.
+     * The other facts that the server reported, such as the winning `entry` of a conflict.
      * @type {Record<string, any>}
      */
     this.facts = facts;

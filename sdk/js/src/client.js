@@ -16,7 +16,7 @@ import { Workspace } from "./workspace.js";
 /** @import { Transport } from "./transport.js" */
 
 /**
- * What differs between platforms.
+ * The differences between platforms.
  * @typedef {object} Platform
  * @property {Dial} dial - Opens a WebSocket.
  * @property {(token: string) => boolean} canSendToken - Whether the handshake can carry a token.

@@ -177,7 +177,7 @@ export class ModelError extends UnavailableError {
   }
 }
 
-/** What was waited for did not become free in time. */
+/** The lock or permit did not become free in time. */
 export class NotAcquiredError extends ConflictError {
   /** @param {string} what @param {number} waitMs */
   constructor(what, waitMs) {

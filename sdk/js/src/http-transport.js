@@ -33,7 +33,7 @@ const PROBE = "/v1/ws";
 const LIST_MAX = 1_000;
 
 /**
- * What is sent as one HTTP request: one call, or a list of calls.
+ * The content of one HTTP request: one call, or a list of calls.
  * @typedef {object} Exchange
  * @property {string} path
  * @property {string} body

@@ -39,7 +39,7 @@ export class Job {
     this.id = task.id;
     /** The fencing token of the lease. */
     this.token = token;
-    /** What is to be done. @type {D} */
+    /** The work to do. @type {D} */
     this.definition = /** @type {any} */ (task.definition);
     /** How often the task was claimed, this time included. */
     this.attempt = task.attempts;
@@ -63,7 +63,7 @@ export class Job {
     return this.#isSettled;
   }
 
-  /** What was reported; nothing if nothing was. */
+  /** The reported outcome; nothing if there is none. */
   get outcome() {
     return this.#outcome;
   }

@@ -46,7 +46,7 @@ export class Requests {
   /** @type {Map<number, Pending>} */
   #pending = new Map();
   /**
-   * Those of them that are to be sent, in the order of their numbers.
+   * The requests that are to be sent, in the order of their numbers.
    * @type {Map<number, Pending>}
    */
   #unsent = new Map();

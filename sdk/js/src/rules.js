@@ -34,7 +34,7 @@ const PROPOSING = new Set([
  */
 
 /**
- * What a rule says: what is wrong as a text, or false; nothing or true if nothing is.
+ * The verdict of a rule: the violation as a text, or false; nothing or true if there is none.
  * @typedef {string | boolean | null | undefined | void} Verdict
  */
 
@@ -118,7 +118,7 @@ export class RuleBook {
 }
 
 /**
- * What the server reports for its own rules.
+ * The findings that the server reports for its own rules.
  * @param {Found} found
  */
 function invalid({ errors, warnings }) {
@@ -133,7 +133,7 @@ function invalid({ errors, warnings }) {
   });
 }
 
-/** What hand-offs are offered with: the rules that are functions are checked before. */
+/** Checks the rules that are functions before a hand-off is offered. */
 export class CheckingCaller extends Caller {
   #ruleBook;
 

@@ -34,7 +34,7 @@ const PAUSE_MS = 1_000;
  */
 
 /**
- * What a service did.
+ * The counts of a service.
  * @typedef {object} Served
  * @property {number} answered - Requests that were answered, and messages that were acknowledged.
  * @property {number} failed - Requests that were answered with an error, and messages that are

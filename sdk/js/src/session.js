@@ -13,7 +13,7 @@ export class Session {
   #workspace;
   /** The keys of each scope, by the prefix of its names. @type {Record<string, string>} */
   #scopes;
-  /** What is not stored. @type {Map<string, unknown>} */
+  /** The values that are not stored. @type {Map<string, unknown>} */
   #temporary = new Map();
 
   /**

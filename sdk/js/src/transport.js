@@ -6,7 +6,7 @@ import { encode } from "./json.js";
 /** @import { Watch, WatchRequest } from "./watch.js" */
 
 /**
- * What sending a request twice would mean: nothing, because it is a query; nothing, because it has
+ * The effect of sending a request twice: none, because it is a query; none, because it has
  * an idempotency key; or a second effect.
  * @typedef {"asks" | "once" | "changes"} Effect
  */
@@ -64,7 +64,7 @@ export function bodyOf({ agent, idempotencyKey, command, fields }) {
 export const frameOf = (id, request) =>
   encode({ id, workspace: request.workspace, ...bodyOf(request) });
 
-/** What a result grants: each item, if it is a list and nothing else. @param {unknown} result */
+/** The items that a result grants: each item, if it is a list and nothing else. @param {unknown} result */
 function granted(result) {
   if (result === null || result === undefined) return [];
   const [only, ...others] = typeof result === "object" ? Object.values(result) : [];

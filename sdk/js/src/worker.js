@@ -43,7 +43,7 @@ const PAUSE_MS = 1_000;
  */
 
 /**
- * What a worker did.
+ * The counts of a worker.
  * @typedef {object} Worked
  * @property {number} completed - Tasks that were completed.
  * @property {number} failed - Attempts that failed and were reported.
@@ -83,7 +83,7 @@ export class GiveUp extends Error {
 }
 
 /**
- * What is recorded about an error of a handler.
+ * The record of an error of a handler.
  * @param {unknown} error
  * @returns {{ error: unknown, retryable: boolean }}
  */
@@ -209,7 +209,7 @@ export class Worker {
   }
 
   /**
-   * What is there when the slots start. If it cannot be claimed, each asks for itself.
+   * Claims the tasks that are ready when the slots start. If that fails, each slot claims for itself.
    * @param {number} count
    * @returns {Promise<Work[]>}
    */

@@ -11,7 +11,7 @@ export const COMPLETION = {
 };
 
 export class ChatServer {
-    /** What was asked: path, headers and body. */
+    /** The requests: path, headers and body. */
     requests = [];
     #server;
     #onAsked;

@@ -1,4 +1,4 @@
-"""What people do most, against a real server, through `Baton`."""
+"""The most common operations, against a real server, through `Baton`."""
 
 from __future__ import annotations
 

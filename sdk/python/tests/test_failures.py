@@ -1,4 +1,4 @@
-"""What goes wrong: a typed error with a hint, no hang, no thread left, no half-done write."""
+"""Failures: a typed error with a hint, no hang, no thread left, no partial write."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ export const PONG = 0xa;
 const masks = Buffer.allocUnsafe(4096);
 let nextMask = masks.length;
 
-/** Where in `masks` four unused random bytes are. */
+/** The position of four unused random bytes in `masks`. */
 function takeMask() {
   if (nextMask === masks.length) {
     randomFillSync(masks);

@@ -21,7 +21,7 @@ const ACCEPTED = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 const MESSAGE_BYTES_MAX = 64 * 1024 * 1024;
 /** The largest refusal of a handshake. */
 const REFUSAL_BYTES_MAX = 64 * 1024;
-/** What a header can carry. A name that it cannot carry is refused with the first call. */
+/** The characters of a header. Other names are refused with the first call. */
 const HEADER_VALUE = /^[\x21-\x7e]+$/;
 /** Normal closure, in the two bytes of a close frame. */
 const NORMAL = Buffer.from([0x03, 0xe8]);

@@ -7,7 +7,7 @@ import { fromProblem, unreachable } from "../errors.js";
 const SUB_PROTOCOL = "baton.v1.json";
 /** How a sub-protocol begins that carries a token. */
 const BEARER_PROTOCOL = "baton.bearer.";
-/** What the name of a sub-protocol consists of, and so do the tokens of servers and JWTs. */
+/** The characters of a sub-protocol's name, and of the tokens of servers and JWTs. */
 const NAME = /^[!#$%&'*+\-.^_`|~\w]+$/;
 
 /** Bun and Deno send headers in the handshake; the standard and browsers know none. */

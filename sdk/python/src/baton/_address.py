@@ -1,4 +1,4 @@
-"""Where a server is."""
+"""The address of a server."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ T = TypeVar("T")
 
 
 class _Owner:
-    """What all handles of one connection share."""
+    """The state that all handles of one connection share."""
 
     def __init__(self, shell: AsyncShell) -> None:
         self.shell = shell
@@ -82,7 +82,7 @@ class AsyncBaton(Handle):
 
     @property
     def url(self) -> str:
-        """Where the server is."""
+        """The address of the server."""
         return self._owner.shell.url
 
     @property

@@ -139,7 +139,7 @@ class AsyncShell:
         await self._connect()
 
     async def target(self) -> Target:
-        """Where the server is, for requests over HTTP."""
+        """The address of the server, for requests over HTTP."""
         self._check_loop()
         if isinstance(self.endpoint, Fixed):
             return self.endpoint.target()

@@ -44,7 +44,7 @@ class BatchQueue(CommandQueue):
         return self.queue(operation_named(command), fields, lambda raw: raw)
 
     def take(self) -> tuple[list[QueuedCall], list[Pending[Any]]]:
-        """What was queued since the last time."""
+        """The calls that were queued since the last time."""
         taken = self._calls, self._pending
         self._calls, self._pending = [], []
         return taken

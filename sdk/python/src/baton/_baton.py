@@ -41,7 +41,7 @@ T = TypeVar("T")
 
 
 class _Owner:
-    """What all handles of one connection share. The connection ends with it."""
+    """The state that all handles of one connection share. The connection ends with it."""
 
     def __init__(self, shell: SyncShell) -> None:
         self.shell = shell
@@ -78,7 +78,7 @@ class Baton(Handle):
 
     @property
     def url(self) -> str:
-        """Where the server is."""
+        """The address of the server."""
         return self._owner.shell.url
 
     @property

@@ -28,7 +28,7 @@ class Pending(Generic[T]):
 
     @property
     def result(self) -> T:
-        """What the command returned. Raises its error if it was refused."""
+        """The result of the command. Raises its error if it was refused."""
         if self._raw is OMIT:
             raise Invalid(
                 "client.not_committed",
@@ -40,7 +40,7 @@ class Pending(Generic[T]):
         return self._make(self._raw)
 
     def resolve(self, raw: Any) -> None:
-        """What the command returned, as JSON, or the error with which it was refused."""
+        """The result of the command, as JSON, or the error with which it was refused."""
         self._raw = raw
 
 

@@ -78,7 +78,7 @@ class ArtifactReader(io.RawIOBase):
         super().__init__()
         self._http = http
         self.artifact = artifact
-        """What is known about the artifact."""
+        """The metadata of the artifact."""
         self._position = 0
         self._response: http_response | None = None
 

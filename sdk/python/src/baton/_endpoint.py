@@ -1,4 +1,4 @@
-"""Where a connection goes: to servers with a URL, or to the private server of a folder."""
+"""The target of a connection: servers with a URL, or the private server of a folder."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Endpoint(Protocol):
 
     @property
     def url(self) -> str:
-        """What to call it in messages."""
+        """Its name in messages."""
         ...
 
     def target(self) -> Target:
@@ -48,7 +48,7 @@ class Endpoint(Protocol):
         ...
 
     def targets(self) -> Sequence[Target]:
-        """Where to connect now: the servers to try, in this order."""
+        """The servers to try now, in this order."""
         ...
 
     def use(self, target: Target) -> None:

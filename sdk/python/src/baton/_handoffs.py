@@ -73,7 +73,7 @@ class Proposal:
 
     @property
     def notes(self) -> Any:
-        """What else the receiver should know."""
+        """Further notes for the receiver."""
         return self.fields.get("notes")
 
 
@@ -97,7 +97,7 @@ class _Rule:
 
 @dataclass
 class Findings:
-    """What the rules object to."""
+    """The objections of the rules."""
 
     errors: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     warnings: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
@@ -251,7 +251,7 @@ class ReceivedJob(Job):
     """A task that came with a hand-off."""
 
     accepted: types.HandoffAccepted
-    """What came with it: `values`, and the hand-off with its notes and receipt."""
+    """The content of the hand-off: `values`, and the hand-off with its notes and receipt."""
 
     def __init__(self, baton: Baton, accepting: dict[str, Any]) -> None:
         super().__init__(baton, {}, 0)
@@ -267,7 +267,7 @@ class AsyncReceivedJob(AsyncJob):
     """A task that came with a hand-off."""
 
     accepted: types.HandoffAccepted
-    """What came with it: `values`, and the hand-off with its notes and receipt."""
+    """The content of the hand-off: `values`, and the hand-off with its notes and receipt."""
 
     def __init__(self, baton: AsyncBaton, accepting: dict[str, Any]) -> None:
         super().__init__(baton, {}, 0)
@@ -345,7 +345,7 @@ class Handoffs(HandoffsCalls):
         return self._call(OPERATIONS["handoff.offer"], fields)
 
     def offers(self, wait: float | None = None) -> Iterator[Offer]:
-        """What is offered to this agent, as it comes; ends when nothing comes for so many
+        """Iterates over the offers to this agent; ends when no offer arrives for so many
         seconds."""
         while True:
             for chunk in waits(wait):
@@ -377,7 +377,7 @@ class AsyncHandoffs(AsyncHandoffsCalls):
         return await self._call(OPERATIONS["handoff.offer"], fields)
 
     async def offers(self, wait: float | None = None) -> AsyncIterator[AsyncOffer]:
-        """What is offered to this agent, as it comes; ends when nothing comes for so many
+        """Iterates over the offers to this agent; ends when no offer arrives for so many
         seconds."""
         while True:
             for chunk in waits(wait):

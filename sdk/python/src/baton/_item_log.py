@@ -30,7 +30,7 @@ class Head:
     first: int = 0
     next: int = 0
     version: int = 0
-    """Of its entry; 0 if there is none."""
+    """The version of its entry; 0 if there is none."""
 
     @classmethod
     def of(cls, entry: dict[str, Any] | None) -> Head:

@@ -58,7 +58,7 @@ class HandedOver(Exception):
 
 
 def described(error: BaseException) -> Any:
-    """What is reported about a try that raised."""
+    """The error that is reported for an attempt that raised."""
     report = {"type": type(error).__name__, "detail": str(error)}
     frames = traceback.extract_tb(error.__traceback__)
     if frames:
@@ -101,7 +101,7 @@ def settling(
 
 
 class _JobFacts:
-    """What is known about the task."""
+    """The record of the task."""
 
     task: types.Task
 
@@ -112,7 +112,7 @@ class _JobFacts:
 
     @property
     def input(self) -> Any:
-        """What is to be done, as data: the `definition` of the task."""
+        """The work to do, as data: the `definition` of the task."""
         return self.task.definition
 
     @property
@@ -175,7 +175,7 @@ class Job(_JobFacts, Held):
         self._wait = wait
         self._outcome: Outcome | None = None
         self.result: Any = OMIT
-        """What the task is completed with when the block ends."""
+        """The result with which the task is completed when the block ends."""
 
     @classmethod
     def adopt(cls, baton: Baton, raw: dict[str, Any]) -> Job:
@@ -265,7 +265,7 @@ class Job(_JobFacts, Held):
 
     @property
     def outcome(self) -> Outcome | None:
-        """What has been reported; none if nothing was."""
+        """The reported outcome; none if there is none yet."""
         return self._outcome
 
     def _end(self, error: BaseException | None) -> None:
@@ -290,7 +290,7 @@ class AsyncJob(_JobFacts, AsyncHeld):
         self._wait = wait
         self._outcome: Outcome | None = None
         self.result: Any = OMIT
-        """What the task is completed with when the block ends."""
+        """The result with which the task is completed when the block ends."""
 
     @classmethod
     def adopt(cls, baton: AsyncBaton, raw: dict[str, Any]) -> AsyncJob:
@@ -375,7 +375,7 @@ class AsyncJob(_JobFacts, AsyncHeld):
 
     @property
     def outcome(self) -> Outcome | None:
-        """What has been reported; none if nothing was."""
+        """The reported outcome; none if there is none yet."""
         return self._outcome
 
     async def _end(self, error: BaseException | None) -> None:

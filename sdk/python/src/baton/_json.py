@@ -25,7 +25,7 @@ class Encoded:
 
 
 def _default(value: object) -> Any:
-    """What objects that JSON does not know are written as."""
+    """The JSON form of objects that JSON does not support."""
     if isinstance(value, Encoded):
         return json.loads(value.data)
     if isinstance(value, Record):

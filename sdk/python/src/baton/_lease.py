@@ -44,7 +44,7 @@ PERMIT = Kind("a permit of semaphore", "semaphore.acquire", "semaphore.renew", "
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is to be acquired, for how long, and how long to wait for it (forever if none)."""
+    """The lock or permit to acquire, its TTL, and how long to wait for it (forever if none)."""
 
     kind: Kind
     name: str
@@ -60,11 +60,11 @@ class Wanted:
 
 
 class Lease:
-    """What is known about something that is held."""
+    """The state of a hold."""
 
     def __init__(self, what: str) -> None:
         self.what = what
-        """What it is, in words."""
+        """A description of it, in words."""
         self._loss = Loss()
         self._token: int | None = None
 
@@ -90,7 +90,7 @@ class Lease:
         self._loss.check()
 
     def refused(self, error: BatonError) -> None:
-        """What was done under it was refused: it is lost if it ended."""
+        """Handles a refused call under it: it is lost if it ended."""
         if isinstance(error, (Stale, Conflict)):
             self._loss.set(LeaseLost(self.what, error.detail))
 

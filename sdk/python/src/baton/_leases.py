@@ -36,7 +36,7 @@ class Kept:
     """Something that is renewed."""
 
     what: str
-    """What it is, in words."""
+    """A description of it, in words."""
     operation: str
     fields: dict[str, Any]
     caller: Caller
@@ -100,7 +100,7 @@ class Leases:
         return min((it.due() for it in self._kept.values()), default=None)
 
     def due(self, now: float) -> tuple[list[tuple[int, Kept]], list[Kept], list[Kept]]:
-        """What is to be renewed now, what is lost, and whose session is to be read."""
+        """The holds to renew now, the lost ones, and the agents whose session is to be read."""
         renewed: list[tuple[int, Kept]] = []
         lost: list[Kept] = []
         read: list[Kept] = []

@@ -135,7 +135,7 @@ class Link:
         return f"the server closed: {code} {reason or ''}".rstrip()
 
     def agreed(self) -> BatonError | None:
-        """What is wrong with a handshake that succeeded; none if nothing is."""
+        """The error of a handshake that succeeded; none if there is none."""
         if self._socket.subprotocol != SUB_PROTOCOL:
             return ProtocolError(f"it does not speak `{SUB_PROTOCOL}`")
         return None

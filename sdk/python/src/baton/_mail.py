@@ -111,7 +111,7 @@ class _Mail:
 
     @property
     def body(self) -> Any:
-        """What the message says."""
+        """The body of the message."""
         return self.message.body
 
     @property

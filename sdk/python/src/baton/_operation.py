@@ -1,4 +1,4 @@
-"""What the protocol core knows about an operation."""
+"""The facts about an operation that the protocol core needs."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ class Operation:
     asks: bool = False
     """It changes nothing, so it can be repeated."""
     agent: Literal["acts", "field", "narrows"] = "acts"
-    """What `agent` is in a frame: the agent that acts, a field of the operation, or a filter."""
+    """The role of `agent` in a frame: the acting agent, a field of the operation, or a filter."""
     waits: str | None = None
     """The field that says how many milliseconds to wait."""
     id_field: str | None = None
-    """What `id` is called in a frame, where `id` is the number of the request."""
+    """The name of the field `id` in a frame, where `id` is the number of the request."""
     has_token: bool = False
     """The token is a field of the operation, not a fence around it."""
     is_past: bool = False

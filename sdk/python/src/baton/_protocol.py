@@ -219,7 +219,7 @@ class Protocol:
         self._watches.broken()
 
     def outgoing(self, now: float) -> tuple[list[bytes], float | None]:
-        """What is to be sent now, and when to ask again without anyone's doing."""
+        """The bytes to send now, and the time of the next call without another event."""
         renewed, lost, read = self._leases.due(now)
         for kept in lost:
             self._deliver(kept.on_lost, silent(kept))
@@ -327,7 +327,7 @@ class Protocol:
         self._deliveries.append(lambda: deliver(value))
 
     def deliveries(self) -> list[Callable[[], None]]:
-        """What is to be run now, outside of the lock."""
+        """The callbacks to run now, outside of the lock."""
         taken, self._deliveries = self._deliveries, []
         return taken
 

@@ -1,4 +1,4 @@
-"""What an operation returned: a read-only view of the JSON object, with one property per field.
+"""The result of an operation: a read-only view of the JSON object, with one property per field.
 
 The object itself is kept, so fields of a newer server are in `raw`, and nothing is converted before
 it is read.

@@ -26,7 +26,7 @@ from .errors import Crowded, OutcomeUnknown, TooLarge
 
 @dataclass(frozen=True)
 class Caller:
-    """Where a call is made, and by which agent."""
+    """The workspace of a call, and the agent that makes it."""
 
     workspace: str
     agent: str
@@ -47,7 +47,7 @@ Deliver = Callable[[Outcome], None]
 
 
 class Effect(Enum):
-    """What sending a request twice would mean."""
+    """The effect of sending a request twice."""
 
     REPEATABLE = 1
     """Nothing: it asks, or it has an idempotency key, or it renews something."""
@@ -76,7 +76,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Unwanted:
-    """What was granted too late, and the fields that give it back."""
+    """A grant that arrived too late, and the fields of the call that releases it."""
 
     operation: str
     fields: dict[str, Any]
@@ -124,7 +124,7 @@ class Requests:
         heapq.heappush(self._unsent, request.id)
 
     def outgoing(self) -> list[bytes]:
-        """What may be sent now, in order."""
+        """The requests that may be sent now, in order."""
         out: list[bytes] = []
         room = self._options.in_flight_max - (len(self._in_flight) - self._patient)
         while self._unsent and room > 0:

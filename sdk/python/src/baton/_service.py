@@ -41,7 +41,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass
 class Served:
-    """What a service did."""
+    """The counts of a service."""
 
     answered: int = 0
     """Requests that were answered, and messages that were acknowledged."""
@@ -67,7 +67,7 @@ def _end_with(session: Lease, error: BatonError) -> None:
 
 
 class ServiceBase(Generic[F]):
-    """What both kinds of services share: the handlers."""
+    """The part that both kinds of services share: the handlers."""
 
     def __init__(self, capabilities: Sequence[str], concurrency: int, ttl: float) -> None:
         self._capabilities = list(capabilities)
@@ -77,7 +77,7 @@ class ServiceBase(Generic[F]):
         self._others: Callable[..., Any] | None = None
         self._stopped = Loss()
         self.served = Served()
-        """What was done so far."""
+        """The counts so far."""
 
     def handler(self, name: str) -> Callable[[F], F]:
         """Decorates the handler of requests to this name. What it returns is the answer."""

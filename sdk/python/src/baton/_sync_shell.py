@@ -43,7 +43,7 @@ _shells: weakref.WeakSet[SyncShell] = weakref.WeakSet()
 
 
 class Slot:
-    """Where one outcome is waited for. The first delivery counts."""
+    """A slot in which one outcome is awaited. The first delivery counts."""
 
     __slots__ = ("_gate", "outcome")
 
@@ -204,7 +204,7 @@ class SyncShell:
         return self.endpoint.url
 
     def target(self) -> Target:
-        """Where the server is, for requests over HTTP."""
+        """The address of the server, for requests over HTTP."""
         self._check_process()
         return self.endpoint.target()
 

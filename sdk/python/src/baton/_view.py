@@ -1,4 +1,4 @@
-"""What a handle adds to every call: the workspace, the agent, a token, a moment, a key."""
+"""The arguments that a handle adds to every call: workspace, agent, token, moment, key."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ H = TypeVar("H", bound="Handle")
 
 
 class Handle:
-    """What `Baton` and `AsyncBaton` share: other views of the same connection."""
+    """The part that `Baton` and `AsyncBaton` share: other views of the same connection."""
 
     _view: View
 

@@ -34,12 +34,12 @@ class Event(Record):
 
     @property
     def type(self) -> str:
-        """What happened, such as `state.set`."""
+        """The type of the event, such as `state.set`."""
         return self.raw["type"]
 
     @property
     def subject(self) -> str:
-        """What it is about, such as `state/shared/plan`."""
+        """The subject of the event, such as `state/shared/plan`."""
         return self.raw["subject"]
 
     @property
@@ -66,7 +66,7 @@ class Event(Record):
 
 
 class _Begun:
-    """What both kinds of watches know about their beginning."""
+    """The part that both kinds of watches share: their start."""
 
     entries: list[Entry]
     """The entries that matched at the beginning, if a snapshot was asked for."""

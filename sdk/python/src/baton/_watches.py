@@ -34,7 +34,7 @@ SHUTTING_DOWN = ("server.closing", "engine.closed")
 
 @dataclass
 class Position:
-    """What has arrived of a watch."""
+    """The items of a watch that have arrived."""
 
     next: int | None
     """The first revision that has not arrived completely; none while only the server knows."""
@@ -85,7 +85,7 @@ class Position:
 
 
 class State(Enum):
-    """Where a watch is in its life."""
+    """The state of a watch."""
 
     DUE = 1
     ASKED = 2
@@ -132,7 +132,7 @@ class Watched:
         )
 
     def frame(self) -> dict[str, Any]:
-        """What to ask for now."""
+        """The requests to send now."""
         frame: dict[str, Any] = {"command": "watch", **self.request}
         if self.position.needs_snapshot:
             frame["snapshot"] = True

@@ -55,7 +55,7 @@ H = TypeVar("H", bound=Callable[..., Any])
 
 @dataclass
 class Worked:
-    """What a worker did."""
+    """The counts of a worker."""
 
     completed: int = 0
     failed: int = 0
@@ -74,7 +74,7 @@ class Worked:
 
 
 class WorkerBase(Generic[F]):
-    """What both kinds of workers share: the handlers and what to claim."""
+    """The part that both kinds of workers share: the handlers and the types to claim."""
 
     def __init__(
         self, concurrency: int, lease: float | None, capabilities: Sequence[str] | None
@@ -89,7 +89,7 @@ class WorkerBase(Generic[F]):
         self._on_handoff: Callable[..., Any] | None = None
         self._on_message: Callable[..., Any] | None = None
         self.worked = Worked()
-        """What was done so far."""
+        """The counts so far."""
 
     def task(self, *types: str) -> Callable[[F], F]:
         """Decorates the handler of tasks of these types; of every other type if none is named.
@@ -148,7 +148,7 @@ class WorkerBase(Generic[F]):
         return claim_fields(types_wanted, None, self._lease, self._capabilities)
 
     def _following(self) -> dict[str, Any] | None:
-        """What to claim when a task is completed, if nothing else can be first."""
+        """The claim to send with a completed task, if nothing else can be first."""
         alone = self._on_handoff is None and self._on_message is None
         return self._claiming() if alone else None
 
@@ -257,7 +257,7 @@ class Worker(WorkerBase[SyncHandler]):
         return self.worked
 
     def _first(self, asking: Asking) -> list[dict[str, Any]]:
-        """What is there when the slots start. If it cannot be claimed, each asks for itself."""
+        """Claims the ready tasks when the slots start. If that fails, each slot claims its own."""
         claim = self._first_claim(asking)
         if claim is None:
             return []
@@ -417,7 +417,7 @@ class AsyncWorker(WorkerBase[AsyncHandler]):
         return self.worked
 
     async def _first(self, asking: Asking) -> list[dict[str, Any]]:
-        """What is there when the slots start. If it cannot be claimed, each asks for itself."""
+        """Claims the ready tasks when the slots start. If that fails, each slot claims its own."""
         claim = self._first_claim(asking)
         if claim is None:
             return []

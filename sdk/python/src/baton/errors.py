@@ -151,7 +151,7 @@ class WrongLoop(Unavailable, RuntimeError):
 
 
 class LeaseLost(Stale):
-    """What a lease, lock, permit or session allowed is over: another may hold it by now."""
+    """A lease, lock, permit or session has ended: another agent may hold it by now."""
 
     def __init__(self, what: str, reason: str) -> None:
         super().__init__(
@@ -162,7 +162,7 @@ class LeaseLost(Stale):
 
 
 class NotAcquired(Conflict, TimeoutError):
-    """What was waited for did not become free in time."""
+    """The lock or permit did not become free in time."""
 
     def __init__(self, what: str, seconds: float) -> None:
         super().__init__(

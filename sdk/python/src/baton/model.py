@@ -91,7 +91,7 @@ class Endpoint:
 
     @property
     def path(self) -> str:
-        """Where completions are requested."""
+        """The URL at which completions are requested."""
         return self._path
 
     def connection(self) -> http.client.HTTPConnection:

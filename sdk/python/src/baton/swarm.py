@@ -39,7 +39,7 @@ class SwarmAgent(Protocol):
 
 
 class SwarmResponse(Protocol):
-    """What a run returns."""
+    """The result of a run."""
 
     messages: list[Any]
     agent: Any
@@ -50,7 +50,7 @@ R = TypeVar("R", bound=SwarmResponse, covariant=True)
 
 
 class SwarmClient(Protocol[R]):
-    """What runs agents."""
+    """A client that runs agents."""
 
     @property
     def run(self) -> Callable[..., R]:
@@ -235,7 +235,7 @@ class _Run:
 
 
 class _NoCode:
-    """Of a callable that is not a function."""
+    """The name of a callable that is not a function."""
 
     co_varnames: tuple[str, ...] = ()
 

@@ -87,7 +87,7 @@ def texts(session: Session) -> list[str | None]:
 
 
 async def contract(service: BaseSessionService) -> list[Any]:
-    """What a service does, for a comparison."""
+    """The results of a service, for a comparison."""
     out: list[Any] = []
     given = {"app:theme": "dark", "user:name": "Ada", "plan": [1], "temp:x": 1}
     session = await create(service, state=given, session_id=" s/1 ")
@@ -323,7 +323,7 @@ async def test_a_conversation_continues_after_the_server_was_killed(
 
 
 async def artifacts(service: Any) -> list[Any]:
-    """What a service does, for a comparison."""
+    """The results of a service, for a comparison."""
     out: list[Any] = []
     where: dict[str, Any] = {"app_name": "app", "user_id": "ada", "session_id": "s"}
     blob = types.Part(inline_data=types.Blob(data=b"\0\1\2", mime_type="image/png"))

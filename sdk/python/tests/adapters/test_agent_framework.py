@@ -69,7 +69,7 @@ class Scripted(BaseChatClient[Any]):
 
 
 async def contract(storage: CheckpointStorage) -> list[Any]:
-    """What a storage does, for a comparison."""
+    """The results of a storage, for a comparison."""
     out: list[Any] = []
     begun = datetime(2026, 1, 1, tzinfo=timezone.utc)
     out.append(await storage.get_latest(workflow_name="w"))

@@ -36,7 +36,7 @@ class State(BaseModel):
 
 
 def contract(persistence: FlowPersistence) -> list[Any]:
-    """What a persistence does, for a comparison."""
+    """The results of a persistence, for a comparison."""
     out: list[Any] = [persistence.load_state("a/1")]
     persistence.save_state("a/1", "first", {"id": "a/1", "log": ["1"]})
     persistence.save_state("a/1", "second", State(id="a/1", log=["1", "é" * 600_000]))

@@ -219,7 +219,7 @@ def _owner(app: str, user: str) -> str:
 
 
 def _prefix(app: str, user: str, filename: str, session: str | None) -> str:
-    """What the keys of a file begin with."""
+    """The prefix of the keys of a file."""
     if filename.startswith(_USER):
         return f"{_owner(app, user)}user/{_part_of(filename)}/"
     if session is None:

@@ -1,4 +1,4 @@
-"""What a checkpointer does, as algorithms for a `Bridge`."""
+"""The operations of a checkpointer, as algorithms for a `Bridge`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What LangGraph.js has stored, as LangGraph has it in Python.
+"""The data of LangGraph.js, in the form that LangGraph has in Python.
 
 Its serialiser writes JSON. Messages of LangChain have a form that LangChain reads in both
 languages; other objects have one of its own.
@@ -14,7 +14,7 @@ from langgraph.checkpoint.serde.types import INTERRUPT, TASKS, _DeltaSnapshot
 from langgraph.types import Interrupt, Send
 
 MARK = b'"lc"'
-"""What JSON contains that describes objects."""
+"""The members of JSON that describe objects."""
 
 
 def of_javascript(value: Any) -> Any:

@@ -17,11 +17,11 @@ from typing import NamedTuple
 from urllib.parse import quote, unquote
 
 _UNESCAPED = "!'()*"
-"""What `encodeURIComponent` leaves as it is, and `quote` does not."""
+"""The characters that `quote` escapes and `encodeURIComponent` does not."""
 _IS_PLAIN = re.compile(r"[A-Za-z0-9._~!'()*-]*").fullmatch
 """Finds soon that there is nothing to encode, which is mostly so."""
 _NOT_IN_TASKS = re.compile(rb"[^A-Za-z0-9._-]")
-"""What the id of a task cannot contain, the colon that ends the namespace, and the escape."""
+"""Characters that the id of a task cannot contain, the colon after the namespace, the escape."""
 _ESCAPED = re.compile(rb"@([0-9a-f]{2})")
 
 
@@ -45,7 +45,7 @@ def thread_of(namespace: str, task: str) -> str | None:
 
 
 def namespace_prefix(namespace: str) -> str:
-    """What the keys of all checkpoints of a namespace of LangGraph begin with."""
+    """The prefix of the keys of all checkpoints of a namespace of LangGraph."""
     return f"{encoded(namespace)}/"
 
 

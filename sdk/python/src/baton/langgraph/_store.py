@@ -208,7 +208,7 @@ def _fields(entry: Entry) -> dict[str, Any]:
 
 
 def _common_prefix(conditions: Sequence[MatchCondition]) -> str:
-    """What the keys of all items begin with that meet conditions."""
+    """The prefix of the keys of all items that meet the conditions."""
     prefixes = [list(it.path) for it in conditions if it.match_type == "prefix"]
     plain = [path[: path.index("*")] if "*" in path else path for path in prefixes]
     return prefix_of(max(plain, key=len) if plain else [])

@@ -1,4 +1,4 @@
-"""What deletes and copies checkpoints, as algorithms for a `Bridge`."""
+"""Deletion and copies of checkpoints, as algorithms for a `Bridge`."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ _DEPTH_MAX = 32
 _LENGTH_BYTES = 4
 _NESTED = (b"{", b"[")
 _FORM = b'{"langgraph":1'
-"""What the state of a checkpoint in JSON begins with."""
+"""The prefix of the state of a checkpoint in JSON."""
 
 
 class Ready(NamedTuple):

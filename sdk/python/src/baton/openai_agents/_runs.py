@@ -31,7 +31,7 @@ class ResumedRun:
         self.job = job
         """The task of the run, whose lease is renewed while the block runs."""
         self.result: RunResult | RunResultStreaming | None = None
-        """What `Runner.run` returned. Set it: the block stores it when it ends."""
+        """The result of `Runner.run`. Set it: the block stores it when it ends."""
 
 
 class RunStates:
