@@ -20,7 +20,7 @@ use crate::samples::{key, value};
 const VARIABLE: &str = "BATON_POSTGRES";
 /// The port that names the socket, as nothing else is given.
 const SOCKET: &str = ".s.PGSQL.5432";
-/// As many entries as the loads have in flight: what a server can group at most.
+/// The number of entries is that of the loads in flight: a server can group no more.
 const ROWS: usize = CONNECTIONS * IN_FLIGHT;
 const TABLE: &str = "drop table if exists bench_entry; create table bench_entry \
     (position bigint generated always as identity primary key, entry text)";

@@ -59,7 +59,7 @@ pub struct Part {
     /// Bytes in Base64.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub raw: Option<String>,
-    /// Where the content is.
+    /// The URL of the content.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// Any JSON.

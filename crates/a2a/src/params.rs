@@ -10,7 +10,7 @@ use crate::method::Method;
 
 /// The version of the protocol.
 pub const VERSION: &str = "1.0";
-/// Where a card is, below the address of its agent.
+/// The path of a card, below the address of its agent.
 pub const CARD_PATH: &str = ".well-known/agent-card.json";
 /// How many extensions a request may name.
 const EXTENSIONS_MAX: usize = 32;

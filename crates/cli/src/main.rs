@@ -10,7 +10,7 @@
 //!
 //! 1. Data goes to stdout and everything else to stderr, so that a pipe gets data alone.
 //! 2. The exit code depends only on the kind of the error, for every command.
-//! 3. Nothing is decided here: a command sends a request to the server and prints the response.
+//! 3. The program decides nothing: a command sends a request to the server and prints the response.
 //! 4. Each command is one file in `commands` and has its own `run`.
 //!
 //! Deliberately absent: colour without a terminal, interactive prompts, and state between calls.

@@ -26,7 +26,7 @@ use crate::history::past::{Past, copy_id};
 use crate::shard::Shard;
 use crate::watch::Wakers;
 
-/// Where the contents of a new workspace are.
+/// The source of the contents of a new workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Contents {
     /// In the workspace that it is created from, to be copied.

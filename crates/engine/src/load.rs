@@ -142,7 +142,7 @@ impl<L: Log> Shard<L> {
                 None => None,
             },
         };
-        // Nothing is due in an empty workspace, so it needs no snapshot for the deadline.
+        // An empty workspace has no deadlines, so it needs no snapshot for them.
         let is_empty = base == Some(File::Deleted { revision: began });
         let without = if is_empty { began } else { 0 };
         Ok((history, snapshot, Revision(newest.map_or(without, File::newest))))

@@ -534,7 +534,7 @@ impl Machine {
         self.durable
     }
 
-    /// Where the log continues.
+    /// The end of the log.
     pub fn tail(&self) -> Position {
         self.tail
     }

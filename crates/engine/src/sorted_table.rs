@@ -87,7 +87,7 @@ baton_core::refusals! {
         Corrupt {
             /// The part whose checksum does not match.
             what: &'static str,
-            /// Where that part begins, counted from the start of the blob.
+            /// The start of that part, counted from the start of the blob.
             offset: u64,
         } => {
             code: "frames.corrupt",

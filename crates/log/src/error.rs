@@ -31,9 +31,9 @@ refusals! {
              {found}"
         )]
         WentBack {
-            /// Where the acknowledged records ended.
+            /// The end of the acknowledged records.
             known: u64,
-            /// Where the log ends.
+            /// The end of the log.
             found: u64,
         } => {
             code: "log.went_back",
@@ -279,7 +279,7 @@ refusals! {
         /// The database or NATS that stores the log is unavailable.
         #[error("`{location}` cannot be used: {reason}")]
         Away {
-            /// Where it is, without a password.
+            /// Its location, without a password.
             location: String,
             /// The error of the database or the network.
             reason: String,
@@ -295,7 +295,7 @@ refusals! {
         /// The database or NATS would lose data, or has lost some.
         #[error("`{location}` cannot store a log: {reason}")]
         Unfit {
-            /// Where it is, without a password.
+            /// Its location, without a password.
             location: String,
             /// The reason.
             reason: String,

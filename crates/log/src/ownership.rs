@@ -136,11 +136,11 @@ pub enum Resolved {
     Absent,
     /// It is not there and never will be, and another server owns the log.
     Fenced,
-    /// The store lost records that it had acknowledged. Nothing can be written after them.
+    /// The store lost records that it had acknowledged. No record can be written after them.
     WentBack {
-        /// Where the acknowledged records ended.
+        /// The end of the acknowledged records.
         known: u64,
-        /// Where the store ends.
+        /// The end of the store.
         found: u64,
     },
     /// Another server owns the log, and has truncated it beyond the record.

@@ -159,7 +159,7 @@ fn prepare(
         Some(Value::String(word)) if word == "detailed" => Detail::Detailed,
         Some(_) => return Err(bad("detail", "it must be concise or detailed")),
     };
-    // Of some operations, `agent` is a field.
+    // Some operations have `agent` as a field.
     let operation = derived_operation(tool).and_then(baton_core::wire::operation);
     if operation.is_some_and(|operation| operation.names_agent) {
         return Ok((workspace, arguments, detail));

@@ -12,7 +12,7 @@ const PREFIX: &str = "baton";
 /// Names of streams become folders.
 const PREFIX_BYTES_MAX: usize = 40;
 const PORT: u16 = 4222;
-/// Where a server of NATS usually shows its settings.
+/// The port at which a server of NATS usually shows its settings.
 const MONITOR_PORT: u16 = 8222;
 
 /// Why an address cannot be used.
@@ -76,7 +76,7 @@ pub(crate) enum Durability {
     Replicated,
 }
 
-/// Where the servers of NATS are, and how to reach them.
+/// The addresses of the servers of NATS, and how to reach them.
 #[derive(Clone)]
 pub struct NatsLocation {
     pub(crate) servers: Vec<ServerAddr>,
@@ -134,7 +134,7 @@ impl NatsLocation {
         Ok(Self { servers, login, prefix, replicas, durability, monitors, trust, description })
     }
 
-    /// Where it is, without the password.
+    /// Its location, without the password.
     #[must_use]
     pub fn description(&self) -> &str {
         &self.description

@@ -308,7 +308,7 @@ impl ShardStream {
         }
     }
 
-    /// Nothing is after the expected message, though its sequence is refused: the replica that
+    /// There is no message after the expected one, though its sequence is refused: the replica that
     /// answers lags behind, or the stream has lost messages. A leader that was just elected may not
     /// have seen all of them, so that one look proves nothing.
     async fn nothing(&self, writer: &Writer, write: &mut Write<'_>) -> Result<Resolved, Failure> {

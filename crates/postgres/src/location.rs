@@ -33,7 +33,7 @@ pub enum LocationError {
     Tls(#[from] TlsError),
 }
 
-/// Where a database is, and how to reach it.
+/// The address of a database, and how to reach it.
 #[derive(Clone, Debug)]
 pub struct PostgresLocation {
     pub(crate) config: Config,
@@ -98,7 +98,7 @@ impl PostgresLocation {
         text.starts_with("postgres://") || text.starts_with("postgresql://")
     }
 
-    /// Where it is, without the password.
+    /// Its location, without the password.
     #[must_use]
     pub fn description(&self) -> &str {
         &self.description

@@ -174,7 +174,7 @@ impl ScriptedCall {
     pub fn frame(&self) -> Map<String, Value> {
         let mut frame = self.body_fields();
         frame.insert("command".to_owned(), self.command.clone().into());
-        // Where it would filter a list, no acting agent is given.
+        // If it would filter a list, no acting agent is given.
         let is_narrowed = operation(&self.command).is_some_and(|it| it.narrows_by_agent);
         if !is_narrowed {
             frame.entry("agent").or_insert_with(|| self.agent.clone().into());

@@ -21,8 +21,8 @@
 //!
 //! Invariants:
 //!
-//! 1. Nothing is read but the arguments: no file, no network. A reference is `#`, or `#/` and a
-//!    path that exists in the same schema.
+//! 1. Only the arguments are read: no file, no network. A reference is `#`, or `#/` and a path that
+//!    exists in the same schema.
 //! 2. Regular expressions match in linear time. Their number, the size of each, of all in a schema
 //!    and in a check, and the states that their automata may build are bounded.
 //! 3. After [`Validator::check_effort`] agreed, [`Validator::check`] meets no more pairs of a

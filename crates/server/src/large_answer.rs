@@ -104,7 +104,7 @@ pub(crate) async fn encode_apart<T: Send + 'static>(
     let _permit = slots.acquire().await.expect("the places are never closed");
     match spawn_blocking(encode).await {
         Ok(encoded) => encoded,
-        // Nothing cancels it, so it has panicked.
+        // It is never cancelled, so it has panicked.
         Err(error) => std::panic::resume_unwind(error.into_panic()),
     }
 }

@@ -55,7 +55,7 @@ impl Shares {
 }
 
 impl Share {
-    /// Nothing yet.
+    /// An empty share.
     pub(crate) fn new(shares: &Arc<Shares>, sharers: Vec<Sharer>) -> Self {
         Self { shares: Arc::clone(shares), sharers, amount: 0 }
     }

@@ -11,9 +11,9 @@
 //!   refusals! { … } ──▶ docs/errors.md
 //! ```
 //!
-//! Nothing that ships depends on this crate: it is the only one that enables the `schema` features,
-//! and its tests compare what it generates with the files of the repository.
-//! `BATON_GOLDEN=write cargo test -p baton-spec` rewrites them.
+//! No published crate depends on this one: it is the only one that enables the `schema` features,
+//! and its tests compare its output with the files of the repository. `BATON_GOLDEN=write cargo
+//! test -p baton-spec` rewrites them.
 //!
 //! Invariants:
 //!

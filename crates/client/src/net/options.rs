@@ -11,9 +11,9 @@ pub struct Options {
     /// A PEM file with the trusted certificate authorities for `https://`; without it, those of the
     /// system are trusted.
     pub ca_file: Option<PathBuf>,
-    /// The workspace that is used most. Of several servers, the client connects to the one that
-    /// owns it, which saves forwarding; if that is not one of the given URLs, to any. Other
-    /// workspaces can be used as well.
+    /// The workspace that is used most. If there are several servers, the client connects to the
+    /// one that owns it, which saves forwarding; if that is not one of the given URLs, to any.
+    /// Other workspaces can be used as well.
     pub workspace: Option<String>,
     /// How long a call may take, over as many connections as it needs, in addition to its own
     /// `wait_ms`.

@@ -146,7 +146,7 @@ struct CommitBuilder {
     live_batches: Vec<Batch>,
 }
 
-/// Where the rules put the events of a command.
+/// The collector of the events of a command.
 pub(crate) struct Happening<'a> {
     events: &'a mut Vec<Event>,
     live: &'a mut Vec<Event>,
@@ -312,7 +312,7 @@ impl Space {
         Ok(CommitProgress::Done(self.finish(stamp, commit, (outcome, work))))
     }
 
-    /// Nothing more happens in this commit.
+    /// No further event follows in this commit.
     fn finish<O>(
         &mut self,
         stamp: Stamp,

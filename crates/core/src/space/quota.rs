@@ -55,7 +55,7 @@ pub(super) struct Stored {
 }
 
 impl Stored {
-    /// With one more entry of this size.
+    /// The usage with one more entry of this size.
     pub(super) fn with_entry(self, bytes: usize) -> Self {
         Self { entries: self.entries + 1, bytes: self.bytes + bytes as u64 }
     }

@@ -28,7 +28,7 @@ impl Stamp {
         self.next_token
     }
 
-    /// As many tokens as one command has to grant, in ascending order.
+    /// The tokens for one command to grant, in ascending order.
     pub fn tokens(&self) -> impl Iterator<Item = Token> + use<> {
         (self.next_token.0..).map(Token)
     }

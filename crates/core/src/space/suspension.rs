@@ -170,7 +170,7 @@ impl Space {
             return self.signal_with(signals, now, (true, work_max));
         }
         match self.signal_with(signals.clone(), now, (true, work_max)) {
-            // As for a request.
+            // The same as for a request.
             Err(Rejection::TooLarge { .. } | Rejection::PolicyRounds { .. }) => {
                 self.signal_with(signals, now, (false, work_max))
             }

@@ -24,7 +24,7 @@ pub(super) const NODE_ITEMS_LOADED: usize = NODE_ITEMS_MAX / 8 * 7;
 pub(super) struct Node<D, T> {
     pub(super) low: Box<[u8]>,
     pub(super) run: Run<D, T>,
-    /// Where the latest item was inserted, to detect sequential keys.
+    /// The position of the latest insertion, to detect sequential keys.
     pub(super) latest: usize,
 }
 

@@ -373,7 +373,7 @@ fn malformed(reason: &str) -> Fault {
     Fault::Malformed { reason: reason.to_owned() }
 }
 
-/// Where a string without escapes ends; nearly all names and many values are such.
+/// The end of a string without escapes; nearly all names and many values are such.
 #[inline]
 fn plain_string_end(bytes: &[u8], at: usize) -> Option<usize> {
     if bytes.get(at) != Some(&b'"') {
@@ -383,7 +383,7 @@ fn plain_string_end(bytes: &[u8], at: usize) -> Option<usize> {
     (bytes.get(end) == Some(&b'"')).then_some(end + 1)
 }
 
-/// Where the value that starts here ends, and its text.
+/// The end of the value that starts here, and its text.
 fn scanned(text: &str, at: usize) -> Result<(&str, usize), Fault> {
     let end = match plain_string_end(text.as_bytes(), at) {
         Some(end) => end,

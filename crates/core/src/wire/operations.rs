@@ -46,7 +46,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// As in an HTTP request.
+    /// The name as in an HTTP request.
     pub fn name(self) -> &'static str {
         match self {
             Self::Get => "GET",
@@ -58,7 +58,7 @@ impl Method {
     }
 }
 
-/// Where the fields that are not in the path are.
+/// The source of the fields that are not in the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rest {
     /// The query.
@@ -85,7 +85,7 @@ pub struct GivesBack {
 pub struct OtherReply {
     /// The fields that go with it.
     pub fields: &'static [&'static str],
-    /// With what in them it is sent, as a phrase after "with".
+    /// The content with which it is sent, as a phrase after "with".
     pub when: &'static str,
     /// The name of the reply.
     pub reply: &'static str,
@@ -106,7 +106,7 @@ pub struct Operation {
     /// The path of its route below that of the workspace. A field in it that begins with `*` takes
     /// the rest of the path.
     pub path: &'static str,
-    /// Where the other fields of a request are.
+    /// The source of the other fields of a request.
     pub rest: Rest,
     /// The permission that it needs.
     pub needs: Permission,

@@ -80,7 +80,7 @@ fn refuse_taken(folder: &Path) -> Result<(), Error> {
     }
 }
 
-/// Where it is built: next to the target, so that it can be renamed.
+/// The folder in which it is built: next to the target, so that it can be renamed.
 fn staging_of(folder: &Path) -> io::Result<PathBuf> {
     let absolute = std::path::absolute(folder)?;
     let (parent, name) = absolute

@@ -41,7 +41,7 @@ pub(super) struct Written<'a> {
     pub expires_at: Option<Timestamp>,
     /// The session that it is bound to.
     pub bound_to: Option<&'a str>,
-    /// Where it was before a transfer.
+    /// The place before a transfer.
     pub source: Option<&'a Source>,
 }
 

@@ -28,9 +28,9 @@ const KEYS_MIN: usize = 2;
 
 /// One key that moved.
 pub(super) struct Move<'a> {
-    /// Where it was, and what it was there.
+    /// The place before, and its entry there.
     pub source: &'a Source,
-    /// Where it is now.
+    /// The namespace after the move.
     pub to: &'a NamespaceName,
     /// The key.
     pub key: &'a Key,

@@ -133,7 +133,7 @@ impl Baton {
 }
 
 impl Baton {
-    /// Where the bytes of an artifact are.
+    /// The blob with the bytes of an artifact.
     async fn place_of(&self, caller: &Caller, artifact: &ArtifactId) -> Option<BlobPlace> {
         loop {
             self.driver.wait_settled(&caller.workspace).await;

@@ -157,7 +157,7 @@ impl Stream for EngineWatch {
             }
             let arrived = self.queue.poll_next(context);
             if arrived.is_ready() {
-                // Of many watchers, the first ones that are woken wake the others.
+                // If there are many watchers, the first ones that are woken wake the others.
                 self.baton.driver.shard.watermark().wake_deferred();
             }
             match arrived {

@@ -101,7 +101,7 @@ baton_core::refusals! {
         Corrupt {
             /// The part whose checksum does not match.
             what: &'static str,
-            /// Where that part begins in the blob.
+            /// The start of that part in the blob.
             offset: u64,
         } => {
             code: "run.corrupt",

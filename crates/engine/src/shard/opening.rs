@@ -58,7 +58,7 @@ fn find_tails(log: &impl Log) -> Result<(Tails, Deadlines), Error> {
 /// Reads the deadlines of workspaces that are only on disk, and not in the log.
 fn find_deadlines(log: &impl Log, known: &Deadlines, machine: &mut Machine) -> Result<(), Error> {
     let mut newest: BTreeMap<WorkspaceName, File> = BTreeMap::new();
-    // Of files of the same revision, one that names the deadline.
+    // The file of this revision that names the deadline, if there are several.
     let order = |file: File| (file.newest(), named_deadline(file).is_some());
     for name in log.list_blobs(files::ROOT)? {
         let Some((workspace, file)) = File::parse(&name) else { continue };

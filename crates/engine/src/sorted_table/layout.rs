@@ -1,6 +1,6 @@
 //! The parts that immutable files share: header, integers, and a bounds-checked reader.
 //!
-//! Nothing here trusts its input. A reader that runs out of bytes returns `None`, and the caller,
+//! No code here trusts its input. A reader that runs out of bytes returns `None`, and the caller,
 //! which knows what was being read and where, turns that into an error.
 
 /// The size of the header that opens every immutable file.

@@ -29,7 +29,7 @@ pub struct SortedTable {
 /// The directory entry of a page.
 struct PageReference {
     first_key: Box<[u8]>,
-    /// From the header.
+    /// The offset from the header.
     offset: u64,
     length: u32,
     crc: u32,
@@ -215,7 +215,7 @@ impl SortedTable {
         self.directory.partition_point(|page| *page.first_key <= *key).checked_sub(1)
     }
 
-    /// As many pages as fit into a read of this size, and at least one.
+    /// The pages that fit into a read of this size, and at least one.
     fn window(&self, first: usize, end: usize, bytes_max: usize) -> Range<usize> {
         let limit = self.directory[first].offset + bytes_max as u64;
         let fits = |page: &PageReference| page.offset + u64::from(page.length) <= limit;
@@ -271,9 +271,9 @@ pub struct Entries<'a> {
     window_pages: Range<usize>,
     /// The page after the one being read.
     next_page: usize,
-    /// Where the next entry begins in the window.
+    /// The start of the next entry in the window.
     position: usize,
-    /// Where the page being read ends in the window.
+    /// The end of the current page in the window.
     page_end: usize,
     remaining: u32,
 }

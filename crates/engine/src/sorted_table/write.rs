@@ -39,7 +39,7 @@ pub struct SortedTableWriter {
     page_start: usize,
     /// Entries in the open page; none means that no page is open.
     page_entries: u32,
-    /// Where the open page, or else the next one, begins in the section.
+    /// The start of the open page, or else of the next one, in the section.
     page_offset: u64,
     /// Grows by a first key when a page opens and by the rest when it closes.
     directory: Vec<u8>,

@@ -272,7 +272,7 @@ impl<D: Disk> BlobWriter for Writer<D> {
         disk.create(&self.paths.committing)?;
         disk.rename(&self.paths.partial, &self.paths.path)?;
         if let Err(error) = sync_folder(disk, &self.paths.folder) {
-            // Nothing may rely on it from here on. It may or may not exist after a restart.
+            // It is not guaranteed from here on. It may or may not exist after a restart.
             disk.remove(&self.paths.path).unwrap_or_default();
             return Err(error.into());
         }

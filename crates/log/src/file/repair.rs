@@ -198,7 +198,7 @@ fn count_after<D: Disk>(disk: &D, survey: &Survey<D::File>) -> io::Result<(u64, 
     Ok((records, bytes))
 }
 
-/// Where a segment begins. Without any, the log continues where it was acknowledged to end, so that
+/// The start of a segment. Without any, the log continues where it was acknowledged to end, so that
 /// no position is used twice.
 fn base_of<F>(survey: &Survey<F>, index: usize) -> Position {
     let there = survey.paths.get(index).map(|(base, _)| *base);

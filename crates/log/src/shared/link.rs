@@ -54,7 +54,7 @@ pub trait Link: Send + Sync {
     fn postpone(&self, work: Work);
 }
 
-/// Where a statement is cut.
+/// The point at which a statement is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
     /// Before the database receives it.

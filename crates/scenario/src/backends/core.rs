@@ -47,7 +47,7 @@ impl CoreBackend {
 
     fn signal(&mut self, signal: Signal) {
         let now = self.now();
-        // As in the engine: what is refused has no effect.
+        // As in the engine, a refused signal has no effect.
         let handled = self.space.signal(vec![signal], now);
         self.space.check();
         let _ = handled.map(|committed| self.record(committed));

@@ -25,7 +25,7 @@ use crate::http::receive;
 use crate::problem::RefusalLabel;
 use crate::shared::{InboundBytes, Shared};
 
-/// Where the operations are.
+/// The path of the operations.
 pub(super) const PATH: &str = "/lf.a2a.v1.A2AService/{method}";
 const MEDIA_TYPE: &str = "application/grpc";
 /// Not authenticated.
@@ -81,7 +81,7 @@ pub(crate) fn workspace_of_call(path: &str, body: &[u8]) -> String {
     if workspace.is_empty() { WORKSPACE.to_owned() } else { workspace.to_owned() }
 }
 
-/// The addressee of a call. Of the tenant, the workspace is left.
+/// The addressee of a call. Only the workspace of the tenant is left.
 fn addressee(params: &mut Value) -> Result<Addressee, Error> {
     let tenant = params["tenant"].as_str().unwrap_or_default();
     let Some((workspace, agent)) = tenant.split_once("/agents/") else {

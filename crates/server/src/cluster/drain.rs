@@ -82,8 +82,8 @@ pub(super) fn wish_of<B>(request: &Request<B>) -> Option<bool> {
     }
 }
 
-/// The server that is meant: by its id, its address, or the beginning of its id. Of two with one
-/// address, the one that was killed and started again is the one that beats.
+/// The server that is meant: by its id, its address, or the beginning of its id. If two have one
+/// address, the one that sends heartbeats is the one that was killed and started again.
 fn named<'a>(routes: &'a Routes, given: &str) -> Result<&'a ServerStatus, Refusal> {
     let servers = &routes.servers;
     let is_named = |server: &&ServerStatus| server.id == given || server.address == given;

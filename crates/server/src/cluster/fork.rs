@@ -40,7 +40,7 @@ use crate::problem::Refused;
 use crate::refusal::Refusal;
 use crate::shared::Shared;
 
-/// Where a server receives a fork.
+/// The path at which a server receives a fork.
 const FORK: &str = "/cluster/fork";
 /// An answer is small.
 const ANSWER_BYTES_MAX: usize = 64 << 10;

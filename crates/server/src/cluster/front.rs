@@ -89,7 +89,7 @@ pub(crate) struct Front {
     routes: watch::Sender<(Arc<Routes>, Instant)>,
     engines: RwLock<BTreeMap<u32, Arc<Engine>>>,
     pub(super) upstreams: Upstreams,
-    /// Where this server reaches itself.
+    /// The address at which this server reaches itself.
     pub(super) inner: SocketAddr,
     pub(super) closing: Signal,
     /// The threads of the engines, if each has one.

@@ -44,9 +44,9 @@ pub struct ClusterMetrics {
     pub lost: Counter,
     /// Requests and `WebSocket`s that the owner of their workspace did not accept or answer.
     pub forward_failures: Counter,
-    /// From the decision to take a shard until its requests are served.
+    /// The times from the decision to take a shard until its requests are served.
     pub take_times: Durations,
-    /// From the last heartbeat of a server that was lost until one of its shards is served here.
+    /// The times from the last heartbeat of a lost server until one of its shards is served here.
     pub failovers: Durations,
     /// Until a heartbeat is stored: one round trip to the log.
     pub heartbeats: Durations,

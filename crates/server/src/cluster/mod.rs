@@ -143,7 +143,7 @@ pub struct ServerStatus {
     pub counters: Option<ServerCounters>,
 }
 
-/// Where the shards are.
+/// The owners of the shards.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Routes {
     /// The id of this server.
@@ -202,7 +202,8 @@ pub(crate) fn status_of_one(address: String) -> ClusterStatus {
 pub struct Cluster {
     front: Arc<Front>,
     listener: TcpListener,
-    /// Where the server reaches itself: the frames of one WebSocket may be for several engines.
+    /// The socket at which the server reaches itself: the frames of one WebSocket may be for
+    /// several engines.
     inner: TcpListener,
     address: SocketAddr,
     drains: Option<mpsc::Receiver<DrainRequest>>,
@@ -295,7 +296,7 @@ impl ClusterHandle {
         &self.0.doors.metrics.cluster
     }
 
-    /// Where the shards are now.
+    /// Sets the current owners of the shards.
     pub fn set_routes(&self, routes: Routes) {
         self.0.set_routes(routes);
     }

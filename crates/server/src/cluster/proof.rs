@@ -19,7 +19,7 @@ use bytes::Bytes;
 use ring::hmac::{HMAC_SHA256, Key, sign, verify};
 use ring::rand::{SecureRandom, SystemRandom};
 
-/// Where a server proves what it is.
+/// The path at which a server proves its identity.
 pub(super) const PROOF: &str = "/cluster/proof";
 /// The header with the random number that the proof is about.
 pub(super) const NONCE: HeaderName = HeaderName::from_static("baton-nonce");

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-/// Nothing is loaded, and nothing runs.
+/// The page may load and run nothing.
 pub(super) const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 const HEAD: &str = "<!doctype html>\n<meta charset=\"utf-8\">\n\
     <meta name=\"viewport\" content=\"width=device-width\">\n\

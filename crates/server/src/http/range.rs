@@ -5,7 +5,7 @@
 pub(super) enum Part {
     /// All of it: no range was requested, or none that can be served.
     Whole,
-    /// From the first byte up to the last, exclusive.
+    /// The bytes from the first up to the last, exclusive.
     Within(u64, u64),
     /// A part beyond the content.
     Nothing,

@@ -29,7 +29,7 @@ const LINGER: Duration = Duration::from_secs(2);
 
 type Slot = Arc<Mutex<Option<Incoming>>>;
 
-/// Where a body is put that was not read to its end.
+/// The slot for a body that was not read to its end.
 pub(super) struct UnreadBody {
     slot: Option<Slot>,
     /// The peer waits for a sign before it sends the body.

@@ -14,7 +14,7 @@ use crate::problem::Refused;
 use crate::refusal::Refusal;
 use crate::shared::Shared;
 
-/// Where the metadata is; the path of the resource may follow.
+/// The path of the metadata; the path of the resource may follow.
 pub(super) const PATH: &str = "/.well-known/oauth-protected-resource";
 
 /// Whether a path needs no token although others do.

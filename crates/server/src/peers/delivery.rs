@@ -125,7 +125,7 @@ impl PeerWorker {
                     let value = serde_json::from_slice(entry.value()).unwrap_or_default();
                     values.insert(name.to_string(), value);
                 }
-                // As for every receiver: what is missing is left out.
+                // As for every receiver, missing values are left out.
                 Err(error) if error.code() == "state.not_found" => {}
                 Err(error) => return Err(PeerError::fatal(error.to_string())),
             }

@@ -141,7 +141,7 @@ pub(crate) async fn run(shared: Arc<Shared>) {
         return std::future::pending().await;
     };
     let mut serving = JoinSet::new();
-    // Of several engines, each serves the peers of its workspaces.
+    // Each engine serves the peers of its workspaces, if there are several.
     for peer in peers.peers.iter().filter(|peer| shared.owns(&peer.workspace)) {
         if let Some(worker) = worker_of(&shared, &peers, peer, false) {
             serving.spawn(worker.serve());

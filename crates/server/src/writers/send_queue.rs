@@ -44,7 +44,7 @@ struct Encoder {
     pushes: Pushes,
 }
 
-/// Where the queue is.
+/// The place of the queue.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum QueueState {
     #[default]

@@ -195,7 +195,7 @@ pub(super) async fn serve(
     // It is a part of the buffer of the handshake, and would keep all of it in memory.
     drop(received);
     let end = connection.run().await;
-    // Nothing may be granted any more to a caller that is not there to receive it.
+    // A caller that is gone must be granted nothing more.
     connection.jobs = Jobs::default();
     if let End::Close(code, reason) = end {
         // Boxed, since it would make every idle connection larger otherwise.

@@ -24,7 +24,7 @@ const KNOWN_MAX: usize = 12;
 #[derive(Default)]
 pub struct CheckpointActor {
     known: Vec<(CheckpointId, TaskId)>,
-    /// Where it copied a thread to, and whether that has been acknowledged.
+    /// The thread it was copied to, and whether the copy has been acknowledged.
     copy: Option<(TaskId, bool)>,
 }
 

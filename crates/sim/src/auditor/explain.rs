@@ -2,7 +2,7 @@
 //!
 //! Each command of a request takes its events from the front of the batch, together with their
 //! consequences: the end of a session releases entries, a new session creates a namespace. A
-//! request with an idempotency key ends with its receipt. Nothing may be left over.
+//! request with an idempotency key ends with its receipt. There must be no leftovers.
 
 use std::sync::Arc;
 

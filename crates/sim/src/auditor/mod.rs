@@ -106,7 +106,7 @@ impl Auditor {
         self.forks.get_mut(name)?.as_mut()
     }
 
-    /// Nothing is known any more about the content of a fork.
+    /// The content of a fork is no longer known.
     pub fn unknown_fork(&mut self, name: &WorkspaceName) {
         self.forks.insert(name.clone(), None);
     }

@@ -27,7 +27,7 @@ use crate::coverage::Coverage;
 pub enum PoolKind {
     /// One permit.
     Lock,
-    /// As many permits as the first call, or a resize, defined.
+    /// The number of permits that the first call, or a resize, has set.
     Semaphore,
 }
 

@@ -2,7 +2,8 @@
 //!
 //! Laws:
 //!
-//! 1. Of the writes in one place, the first stays, unless a later one asked to replace it.
+//! 1. If several writes have the same place, the first stays, unless a later one asked to replace
+//!    it.
 //! 2. A key is that of the checkpoint saved last under it; the one before is deleted by that save.
 //! 3. Reading by key returns exactly the checkpoints and writes that exist, the greatest key first.
 //! 4. A copy has everything that the original had.

@@ -91,7 +91,7 @@ fn is_run(event: &Event) -> bool {
     matches!(event, Event::Ran { .. } | Event::Failed { .. } | Event::Stopped { .. })
 }
 
-/// Where the effects of reactions start.
+/// The index at which the effects of reactions start.
 pub(crate) fn reactions_begin(batch: &Batch) -> usize {
     let run = |event: &AnyEvent| matches!(event, AnyEvent::Reaction(event) if is_run(event));
     batch.events.iter().position(run).unwrap_or(batch.events.len())

@@ -51,7 +51,7 @@ const VIEW_MS_MAX: u64 = 3_000;
 /// How long a server may take to give its shards to others before it ends.
 const LEAVING_MS_MAX: u64 = 20_000;
 
-/// Where an address leads.
+/// Parses an address of a log.
 pub(crate) fn location(address: &str, ca: Option<&Path>) -> Result<Arc<dyn Location>, Failure> {
     if address.starts_with("nats://") {
         return nats(address, ca);
@@ -535,7 +535,7 @@ impl Keeper<'_> {
     }
 }
 
-/// Records in the log what an operator asks for. Nothing waits for it but the operator.
+/// Records in the log what an operator asks for. Only the operator waits for it.
 fn record(member: &Arc<dyn Roster>, asked: DrainRequest) {
     if !asked.is_awaited() {
         return;

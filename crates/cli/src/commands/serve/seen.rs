@@ -14,7 +14,7 @@ fn shards_of(view: &View, server: &str) -> Vec<u32> {
     own.map(|(number, _)| number).collect()
 }
 
-/// Where the shards are, for the server.
+/// The owners of the shards, for the server.
 pub(super) fn routes(view: &View, secret: &str, is_leaving: bool) -> Routes {
     let servers = view.servers.iter().map(|server| ServerStatus {
         id: server.id.clone(),

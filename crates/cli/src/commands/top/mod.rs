@@ -190,7 +190,7 @@ impl Screen {
                 self.is_asking = false;
                 // An unreachable server is queried again, although no events arrive.
                 self.is_stale |= matches!(input, Input::Unreachable { .. });
-                // Of several servers it may be another one by now.
+                // The server may have changed, if there are several.
                 self.model.server = self.client.description();
             }
             match self.model.update(input) {

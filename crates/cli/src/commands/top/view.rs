@@ -1,4 +1,4 @@
-//! Draws the model. Nothing is decided or remembered here.
+//! Draws the model. This code neither decides nor remembers anything.
 //!
 //! ```text
 //!   ┌ header: workspace, connection, server, changes per second ┐

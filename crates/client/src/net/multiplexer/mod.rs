@@ -329,7 +329,7 @@ impl Multiplexer {
 }
 
 impl Multiplexer {
-    /// Releases what was granted too late. Nothing waits for the answer.
+    /// Releases what was granted too late. No caller waits for the answer.
     fn release_grant(&self, registries: &mut Registries, (caller, command): &Unwanted) {
         let (id, mutation) = (self.next_id(), Mutation::Command(command.clone()));
         let encoded = frames::mutation(id, caller, None, &mutation);

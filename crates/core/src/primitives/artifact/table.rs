@@ -19,7 +19,7 @@ use crate::time::Timestamp;
 pub struct Record {
     /// The artifact.
     pub artifact: ArtifactId,
-    /// Where its bytes are stored.
+    /// The blob that contains its bytes.
     pub place: BlobPlace,
     /// Its size in bytes.
     pub bytes: u64,

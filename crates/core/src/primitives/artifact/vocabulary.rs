@@ -33,7 +33,7 @@ pub enum Signal {}
 pub struct Put {
     /// The digest of the bytes.
     pub artifact: ArtifactId,
-    /// Where the bytes are stored.
+    /// The blob that contains the bytes.
     pub place: BlobPlace,
     /// The size in bytes.
     pub bytes: u64,
@@ -151,7 +151,7 @@ pub enum Event {
     Put {
         /// The artifact.
         artifact: ArtifactId,
-        /// Where the bytes are stored. Absent if that did not change.
+        /// The blob that contains the bytes. Absent if that did not change.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         place: Option<BlobPlace>,
         /// The size in bytes.

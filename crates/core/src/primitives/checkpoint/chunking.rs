@@ -59,7 +59,7 @@ pub fn cut(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Where the first chunk ends.
+/// The end of the first chunk.
 fn border(bytes: &[u8]) -> usize {
     let mut hash: u64 = 0;
     let last = bytes.len().min(BYTES_MAX);

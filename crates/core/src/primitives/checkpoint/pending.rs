@@ -118,7 +118,7 @@ impl Pending {
         (Arc::clone(&self.writer), self.index)
     }
 
-    /// As callers see it.
+    /// The write as callers see it.
     pub fn shown(&self) -> PendingWrite {
         PendingWrite {
             writer: self.writer.as_ref().into(),

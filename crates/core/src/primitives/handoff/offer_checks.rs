@@ -108,7 +108,7 @@ pub struct Passed {
 
 /// A hand-off that failed a check.
 pub struct Opposed {
-    /// As it was proposed.
+    /// The hand-off as it was proposed.
     pub handoff: Handoff,
     /// The failed check.
     pub rejection: Rejection,

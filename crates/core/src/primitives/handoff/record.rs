@@ -189,7 +189,7 @@ pub struct Taken {
 }
 
 impl Taken {
-    /// Where the key is after the receiver got it, as `namespace/key`.
+    /// The name of the key after the receiver got it, as `namespace/key`.
     pub fn name_now(&self, receiver: &AgentId) -> String {
         if self.moved || self.copied {
             format!("{}/{}", NamespaceName::of_agent(receiver), self.key.key())

@@ -125,7 +125,7 @@ crate::refusals! {
         NoAnswer {
             /// The reaction.
             name: ReactionName,
-            /// Where in the condition, in bytes from 0.
+            /// The position in the condition, in bytes from 0.
             offset: usize,
             /// The reason.
             reason: String,

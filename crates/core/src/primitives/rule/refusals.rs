@@ -32,7 +32,7 @@ crate::refusals! {
         BadExpression {
             /// The rule.
             name: RuleName,
-            /// Where in the expression, in bytes from 0.
+            /// The position in the expression, in bytes from 0.
             offset: usize,
             /// The reason.
             reason: String,

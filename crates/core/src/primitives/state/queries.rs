@@ -91,8 +91,8 @@ fn snapshot_page(
     Ok(Reply::Entries(Page { revision, entries, cursor }))
 }
 
-/// Where a page of a snapshot ended. It contains the revision, so that every page shows the same
-/// one.
+/// The cursor at the end of a page of a snapshot. It contains the revision, so that every page
+/// shows the same one.
 pub fn snapshot_cursor(entry: &Entry, revision: Revision) -> String {
     format!("{revision}/{}/{}", entry.namespace(), entry.key())
 }

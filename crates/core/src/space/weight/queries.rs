@@ -67,7 +67,7 @@ impl Space {
             Query::Topic(topic::Query::List { limit, .. }) => {
                 listed(limits::TOPICS_MAX, false, *limit)
             }
-            // As many as there may be are not many, or one record.
+            // The maximum number of them is small, or there is one record.
             Query::Pipeline(
                 pipeline::Query::Get { .. }
                 | pipeline::Query::Output { .. }

@@ -73,7 +73,7 @@ struct Compiled {
 #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize)]
 #[error("at byte {offset}: {reason}")]
 pub struct ExpressionError {
-    /// Where in the text, in bytes from 0.
+    /// The position in the text, in bytes from 0.
     pub offset: usize,
     /// The reason.
     pub reason: String,

@@ -29,14 +29,14 @@ mod tests;
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGHEST_BITS: u64 = ONES << 7;
 
-/// Where the value that starts exactly at `at` ends, without whitespace before it. Depth counts
+/// The end of the value that starts exactly at `at`, without whitespace before it. Depth counts
 /// from this value. Errors have the line and column in the complete `text`. UTF-8 must be validated
 /// by the caller, see the [module](self).
 pub fn value_end(text: &[u8], at: usize) -> Result<usize, JsonError> {
     scan(text, at).map_err(|fault| fault.into_error(text))
 }
 
-/// Where the whitespace that starts at `at` ends, which may be empty.
+/// The end of the whitespace that starts at `at`, which may be empty.
 #[inline]
 pub fn blank_end(text: &[u8], mut at: usize) -> usize {
     while let Some(b' ' | b'\n' | b'\r' | b'\t') = text.get(at) {
@@ -182,7 +182,7 @@ fn unclosed(text: &[u8], at: usize, is_object: bool) -> Fault {
     }
 }
 
-/// Where the value of the field starts whose name starts at `at`.
+/// The start of the value of the field whose name starts at `at`.
 #[inline]
 fn name_end(text: &[u8], at: usize) -> Result<usize, Fault> {
     if text.get(at) != Some(&b'"') {
@@ -204,7 +204,7 @@ fn word_end(text: &[u8], at: usize, word: &[u8]) -> Result<usize, Fault> {
     }
 }
 
-/// Where the string ends whose opening quote was just before `at`.
+/// The end of the string whose opening quote was just before `at`.
 #[inline]
 fn string_end(text: &[u8], mut at: usize) -> Result<usize, Fault> {
     loop {
@@ -247,7 +247,7 @@ fn stops(word: u64) -> u64 {
     (controls_and_quotes | backslashes) & !word & HIGHEST_BITS
 }
 
-/// Where the escape ends whose backslash is at `at`. Both halves of a surrogate pair are one.
+/// The end of the escape whose backslash is at `at`. Both halves of a surrogate pair are one.
 fn escape_end(text: &[u8], at: usize) -> Result<usize, Fault> {
     match text.get(at + 1) {
         Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(at + 2),
@@ -275,7 +275,7 @@ fn code_unit(text: &[u8], at: usize) -> Result<u32, Fault> {
     })
 }
 
-/// Where the number ends that starts at `start`.
+/// The end of the number that starts at `start`.
 fn number_end(text: &[u8], start: usize) -> Result<usize, Fault> {
     let after_sign = start + usize::from(text[start] == b'-');
     let mut at = match text.get(after_sign) {
@@ -297,7 +297,7 @@ fn number_end(text: &[u8], start: usize) -> Result<usize, Fault> {
     }
 }
 
-/// Where the digits end that start at `start`, of which there must be one.
+/// The end of the digits that start at `start`, of which there must be one.
 #[inline]
 fn some_digits_end(text: &[u8], start: usize) -> Result<usize, Fault> {
     let mut at = start;

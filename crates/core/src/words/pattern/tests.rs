@@ -169,8 +169,8 @@ proptest! {
 
     #[test]
     fn what_is_reached_has_a_match(pattern in any_pattern(), prefix in "[ab/:]{0,6}") {
-        // Of the texts that start with the prefix, one that continues like a suffix of the pattern
-        // must match, because every wildcard may match nothing.
+        // A text that starts with the prefix and continues like a suffix of the pattern must match,
+        // because every wildcard may match nothing.
         let plain = pattern.as_str().replace('*', "");
         let tails = plain.char_indices().map(|(at, _)| &plain[at..]).chain([""]);
         let mut candidates = tails.map(|tail| format!("{prefix}{tail}"));

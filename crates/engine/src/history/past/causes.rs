@@ -54,9 +54,9 @@ impl Subject {
     }
 }
 
-/// Where the chain continues.
+/// The next link of the chain.
 enum Next {
-    /// With this object, at a revision.
+    /// This object, at a revision.
     Then(Subject, Revision),
     /// Nowhere: this is the origin.
     Began,

@@ -19,7 +19,7 @@ use crate::error::Error;
 /// results in several pages.
 pub(super) const SCANNED_MAX: u64 = 10_000;
 
-/// Where a page ended.
+/// The end of a page.
 struct PageEnd {
     /// The next revision.
     revision: Revision,

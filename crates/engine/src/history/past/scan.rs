@@ -1,9 +1,9 @@
 //! The entries of namespaces at a past revision, in the order of their keys.
 //!
-//! Nothing is looked up key by key. The tail is read once for the subjects of its batches, and the
-//! indexes of runs and the base are sorted, so that merging them finds the batch that determined
-//! each entry. Then every such batch is decoded once per page, however many entries of the page it
-//! made.
+//! Keys are not looked up one by one. The tail is read once for the subjects of its batches, and
+//! the indexes of runs and the base are sorted, so that merging them finds the batch that
+//! determined each entry. Then every such batch is decoded once per page, however many entries of
+//! the page it made.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -123,7 +123,7 @@ impl<'s, 'p, L: Log> Scan<'s, 'p, L> {
                 }
                 entries.push(entry);
             }
-            // Where most keys were deleted, the same batches would be read again for a few each.
+            // If most keys were deleted, the same batches would be read again for a few each.
             count = (2 * count).min(KEYS_AT_ONCE_MAX).max(limit + 1 - entries.len());
         }
     }

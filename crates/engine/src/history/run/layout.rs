@@ -27,7 +27,7 @@ pub(super) const CHUNK_REVISIONS_MAX: usize = 1024;
 /// The location and the time of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Row {
-    /// From the first batch.
+    /// The offset from the first batch.
     pub(super) offset: u32,
     pub(super) length: u32,
     pub(super) time_ms: u64,
@@ -58,7 +58,7 @@ impl Row {
         (fields.u32()? == row_crc(&bytes[..20], revision)).then_some(row)
     }
 
-    /// Where the batch ends, from the first batch.
+    /// The end of the batch, from the first batch.
     pub(super) fn end(&self) -> u64 {
         u64::from(self.offset) + u64::from(self.length)
     }

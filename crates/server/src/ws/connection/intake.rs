@@ -201,7 +201,7 @@ impl Connection {
             }
             Ok(Admission::Wait(waiting)) => {
                 let max = self.shared.settings.waits_per_connection_max;
-                // Nothing is lost by refusing it now: dropping a waiting call cancels it.
+                // Refusing it now loses nothing: dropping a waiting call cancels it.
                 if self.jobs.waits() >= max {
                     return Err(Refusal::TooManyWaits { max }.into());
                 }
