@@ -1,4 +1,4 @@
-//! Cards: what the fleet can do, and what one agent can do.
+//! Cards: the capabilities of the fleet, and of one agent.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! 1. A task of the protocol *is* a task of Baton, with the same id. Workers claim it under a lease
-//!    and a token as any other, and need not know who created it.
+//!    and a token as any other, and need not know its creator.
 //! 2. There is no rule here: an operation of the protocol names operations of Baton and translates
 //!    their answers.
 //! 3. A message has one effect: the id of the task that it creates is derived from its `messageId`,

@@ -1,4 +1,4 @@
-//! Why a call failed, with any carrier.
+//! The error of a failed call, with any carrier.
 
 use std::time::Duration;
 

@@ -78,7 +78,7 @@
 //! A key works as long as the server keeps the answer under it: see `docs/guarantees.md`.
 //!
 //! Dropping a waiting call, for a lock or a task, cancels it. If it is granted nevertheless,
-//! because the cancellation came too late, the client releases what was granted.
+//! because the cancellation came too late, the client releases the grant.
 //!
 //! # Inside
 //!

@@ -1,4 +1,4 @@
-//! Patterns of file paths, and whether two of them can mean the same file.
+//! Patterns of file paths, and whether two of them can match the same file.
 //!
 //! | pattern | means |
 //! |---|---|

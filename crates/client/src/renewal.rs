@@ -1,4 +1,4 @@
-//! Renewal of what has a time to live: a lock, a permit, a lease, a session.
+//! Renewal of holds with a time to live: a lock, a permit, a lease, a session.
 //!
 //! Everything that an agent holds is lost when the session of the agent ends, and every renewal is
 //! a sign of life of that session. So it is renewed in a third of its own time to live or of that

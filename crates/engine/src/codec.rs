@@ -1,7 +1,7 @@
 //! Batches as bytes, as in a record of the log and in a run of history.
 //!
 //! A frame is self-contained, so that one batch can be read and verified without the record around
-//! it, and so that opening a log need not decode what it only has to locate.
+//! it, and so that opening a log need not decode batches that it only has to locate.
 //!
 //! | bytes | field | |
 //! |---|---|---|

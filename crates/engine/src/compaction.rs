@@ -10,8 +10,8 @@
 //! ```
 //!
 //! Each is one step for one workspace. Everything that is written is complete before anything
-//! refers to it, and only then is what it replaces removed, so a crash between any two of them
-//! leaves at worst an unused blob.
+//! refers to it, and only then is the data that it replaces removed, so a crash between any two of
+//! them leaves at worst an unused blob.
 
 use std::sync::Arc;
 

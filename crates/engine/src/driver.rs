@@ -7,9 +7,9 @@
 //!                 otherwise: the sync thread writes it, one wake-up out and one back a group
 //! ```
 //!
-//! The threads: `baton-sync` writes large groups and executes what is due; `baton-keep` archives,
-//! snapshots and evicts; two `baton-load` load workspaces; `baton-pulse` notices pauses; those of
-//! [`workers`] do what takes long.
+//! The threads: `baton-sync` writes large groups and executes actions that are due; `baton-keep`
+//! archives, snapshots and evicts; two `baton-load` load workspaces; `baton-pulse` notices pauses;
+//! those of [`workers`] do long work.
 //!
 //! An open group is written even if every caller that waits for it is dropped: dropping a waiting
 //! caller wakes the sync thread.

@@ -1,4 +1,4 @@
-//! Which groups are durable, or lost with a reason; and the callers that wait for them.
+//! The groups that are durable, or lost with a reason; and the callers that wait for them.
 
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

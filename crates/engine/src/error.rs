@@ -1,4 +1,4 @@
-//! Errors other than rejections, and what each means for the request.
+//! Errors other than rejections, and the effect of each on the request.
 
 use baton_core::history::Origin;
 use baton_core::names::NameError;

@@ -1,8 +1,8 @@
-//! Long work of other threads gives way to the threads that serve callers.
+//! Threads that do long work yield to the threads that serve callers.
 //!
-//! Where there are fewer processors than busy threads, a thread that wakes up waits until another
-//! one has used up its time slice, which is a millisecond and more: many times what a request
-//! takes. So threads that do long work have a lower priority, and where that is not possible they
+//! If there are fewer processors than busy threads, a thread that wakes up waits until another one
+//! has used up its time slice, which is a millisecond and more: many times the duration of a
+//! request. So threads that do long work have a lower priority, and where that is not possible they
 //! still offer their processor every hundred microseconds or so.
 
 /// Units of work after which a thread gives way. A unit is an entry, an event or an evaluated

@@ -1,5 +1,5 @@
-//! The engine without I/O: it decides and evolves at once, and holds every answer until what it
-//! depends on is durable.
+//! The engine without I/O: it decides and evolves immediately, and holds every answer until
+//! everything that the answer depends on is durable.
 //!
 //! ```text
 //!   submit ──▶ Space::commit ──▶ open group ──take_group──▶ in flight ──confirm──▶ durable
@@ -13,13 +13,14 @@
 //! 1. [`Machine::take_group`] gives the bytes to append; only one group is in flight.
 //! 2. When they are durable, call [`Machine::confirm`] with the record's position; when they
 //!    certainly are not, or it is unknown, call [`Machine::abandon`].
-//! 3. Open a [`Held`] only when [`Machine::durable`] has reached what it depends on.
+//! 3. Open a [`Held`] only when [`Machine::durable`] has reached the group it depends on.
 //! 4. A workspace that is not resident must be loaded and installed before it can be queried.
 //!
 //! Invariants:
 //!
 //! 1. A batch is durable only if all batches of its workspace before it are.
-//! 2. A tail holds durable batches only, so no reader of the log sees what could still be lost.
+//! 2. A tail holds durable batches only, so no reader of the log sees data that could still be
+//!    lost.
 //! 3. A live event, which is not written, is delivered after everything before it is durable: it
 //!    waits for a group, and never causes one.
 

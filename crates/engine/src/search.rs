@@ -6,8 +6,8 @@
 //! ```
 //!
 //! An index contains durable batches only, and is updated before each search, without the machine's
-//! lock: neither writes nor workspaces without searches pay for it, and no search finds what could
-//! still be lost.
+//! lock: neither writes nor workspaces without searches pay for it, and no search finds data that
+//! could still be lost.
 //!
 //! 1. At most [`INDEXES_MAX`] workspaces have an index, with a total size of about
 //!    [`INDEXES_BYTES_MAX`], each until it was not searched for [`INDEX_IDLE_MS`].

@@ -27,10 +27,10 @@
 //! 2. A page holds at most [`PAGE_BYTES_MAX`] bytes, or exactly one entry. An entry that is larger
 //!    than a page thus gets a separate page instead of an error.
 //! 3. Header, pages, directory and footer tile the section without a gap. The footer contains the
-//!    offset of the directory, so a truncated section never ends in something that passes for a
-//!    footer, not even where a value contains another map.
+//!    offset of the directory, so a truncated section never ends in bytes that could be mistaken
+//!    for a footer, not even where a value contains another map.
 //! 4. Every byte is under a checksum, and the directory repeats each page's: an intact page in the
-//!    wrong place is damage too. A reader returns what was written or an error.
+//!    wrong place is damage too. A reader returns the written bytes or an error.
 //! 5. The header has the same form in every version. A newer format can therefore be distinguished
 //!    from damage, and is rejected by its number.
 //!

@@ -9,7 +9,7 @@
 //! Invariants:
 //!
 //! 1. A call is registered and queued under the same lock, so no answer is missed.
-//! 2. A call is answered once, and only with what is durable.
+//! 2. A call is answered once, and only with durable data.
 //! 3. A caller that has gone leaves no wait behind, and nothing is granted to it afterwards.
 
 use std::sync::Arc;

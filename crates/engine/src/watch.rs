@@ -7,8 +7,8 @@
 //! ```
 //!
 //! An event becomes one [`Notice`], shared by all its receivers; its JSON form is encoded once, at
-//! the first use. Queues are bounded: a watcher that falls behind is removed from the list at once,
-//! keeps what is queued, and then gets the revision to resume from.
+//! the first use. Queues are bounded: a watcher that falls behind is removed from the list
+//! immediately, keeps its queued events, and then gets the revision to resume from.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

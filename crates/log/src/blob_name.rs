@@ -1,8 +1,8 @@
 //! Valid names of blobs: relative paths that mean the same on every backend.
 //!
-//! Names reach the file system unchanged, so the rule lists what is allowed. Segments of dots alone
-//! would escape the folder, and a name that ends in `.partial` would look like a blob that was
-//! never committed.
+//! Names reach the file system unchanged, so the rule lists the allowed characters. Segments of
+//! dots alone would escape the folder, and a name that ends in `.partial` would look like a blob
+//! that was never committed.
 
 use crate::error::BlobError;
 

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! The log in `PostgreSQL` and the one that the simulator runs on both decide by these rules, so
-//! what the simulator finds about them is true of both. Time is a number of milliseconds of the
+//! the findings of the simulator about them apply to both. Time is a number of milliseconds of the
 //! machine's own clock, which also counts while the machine is suspended.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -1,9 +1,9 @@
-//! Answers that fit: a budget of tokens, and text that stays text.
+//! Answers within limits: a budget of tokens, and text that cannot become mark-up.
 //!
 //! 1. A default answer has at most 1,500 tokens, a detailed one at most 8,000. Text written by
 //!    agents is shortened until the answer fits, and the answer says how to read the rest.
 //! 2. The text of an answer is JSON in which angle brackets and invisible characters are escaped:
-//!    what agents wrote can neither end a mark-up element around the answer nor hide in it.
+//!    text of agents can neither end a mark-up element around the answer nor hide in it.
 
 use std::fmt::Write;
 

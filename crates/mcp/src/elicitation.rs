@@ -1,4 +1,4 @@
-//! Approvals by a person: the client asks, and the person's decision is carried out.
+//! Approvals by a person: the client asks, and the person's decision is executed.
 //!
 //! From revision 2026-07-28 of the protocol on, the call is answered with the question, and the
 //! client repeats it with the decision. Before, the client is questioned while the call waits.

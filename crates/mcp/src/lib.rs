@@ -14,7 +14,7 @@
 //! 3. Text written by agents is in one labelled, escaped member of an answer: it is data.
 //! 4. Definitions and answers have budgets of tokens, which tests count.
 //!
-//! Deliberately absent: artifacts and values of secrets, which do not belong into the context of a
+//! Deliberately absent: artifacts and values of secrets, which do not belong in the context of a
 //! model, and sampling.
 
 mod answer;

@@ -1,4 +1,4 @@
-//! Operations by name, with fields as JSON: the words of every other interface.
+//! Operations by name, with fields as JSON, under the same names as on every other interface.
 
 use baton_client::Workspace;
 use baton_core::wire::{Call, Fault, Fields, Operation, Problem, operation, write_reply};

@@ -1,4 +1,4 @@
-//! References: short names of ids, and what a reference names.
+//! References: short names of ids, and the objects that references name.
 //!
 //! | reference | names |
 //! |---|---|

@@ -31,8 +31,8 @@
 //! 4. An append without an answer is resolved by taking the shard over from oneself, and looking. A
 //!    write that is reported as not applied can never be applied later.
 //!
-//! Deliberately absent: consensus, which is the database's; and requests, which servers forward to
-//! each other.
+//! Deliberately absent: consensus, which is left to the database; and requests, which servers
+//! forward to each other.
 
 mod blobs;
 mod database;

@@ -16,7 +16,8 @@
 //!
 //! Invariants:
 //!
-//! 1. One text for all: a backend has no separate scenarios, and cannot change what is expected.
+//! 1. One text for all: a backend has no separate scenarios, and cannot change the expected
+//!    results.
 //! 2. Time is part of the script. The clock of a backend does not advance between steps, and
 //!    everything that was due is done before a step is executed.
 //! 3. A failure has the file, the line, the expected and the actual result.

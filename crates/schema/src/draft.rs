@@ -1,4 +1,4 @@
-//! The drafts of JSON Schema, and what differs between them.
+//! The drafts of JSON Schema, and their differences.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! How much work checks may still cost.
+//! The remaining effort for checks.
 //!
 //! ```text
 //!   work      meetings of a schema part with a value part, counted before a check begins
@@ -7,9 +7,9 @@
 //! ```
 //!
 //! A regular expression matches in linear time, but the factor can be as large as the expression:
-//! an automaton that never meets the same state twice builds one for every byte. The states that
-//! are built are what costs, so their memory is bounded: an ordinary expression needs a few
-//! kilobytes for a text of any length.
+//! an automaton that never meets the same state twice builds one for every byte. The cost is in the
+//! states that are built, so their memory is bounded: an ordinary expression needs a few kilobytes
+//! for a text of any length.
 //!
 //! An automaton that was not used for a while is built again, in time proportional to its size. So
 //! the sizes of all that are used are bounded too, whether they are in memory or have to be built.

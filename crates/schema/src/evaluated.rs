@@ -1,6 +1,6 @@
-//! Which fields and elements of a value were evaluated by some keyword.
+//! The fields and elements of a value that were evaluated by some keyword.
 //!
-//! It is a journal: a branch that fails is undone by truncating what it wrote, so undoing costs no
+//! It is a journal: a branch that fails is undone by truncating its entries, so undoing costs no
 //! more than writing.
 
 /// The fields and items evaluated so far, if a keyword needs them.

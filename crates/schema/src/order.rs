@@ -1,6 +1,6 @@
 //! Compares JSON values by meaning: `1` and `1.0` are equal, and so are objects in any order.
 //!
-//! Two objects or arrays of different length never reach their contents, so that sorting many
+//! Two objects or arrays of different length are never compared by their contents, so sorting many
 //! values costs little more than reading them.
 
 use std::cmp::Ordering;

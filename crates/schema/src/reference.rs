@@ -1,4 +1,4 @@
-//! Resolves references, and rejects what could make them lead elsewhere.
+//! Resolves references, and rejects those that could have several targets.
 
 use std::collections::BTreeSet;
 

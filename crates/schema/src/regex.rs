@@ -14,8 +14,8 @@
 //! | `[[a&&b]`             | plain characters: classes have no nesting and no operators       |
 //! | `{`                   | itself, where it does not start a repetition                     |
 //!
-//! Also accepted is what the engine supports and ECMA-262 does not: `\A`, `\z`, `(?i)` and the
-//! other flags, `(?P<name>`. Schemas with them may be in logs.
+//! Syntax of the engine that ECMA-262 lacks is accepted too: `\A`, `\z`, `(?i)` and the other
+//! flags, `(?P<name>`. Schemas with them may be in logs.
 //!
 //! `.` excludes the line feed alone, where ECMA-262 excludes four characters.
 

@@ -1,8 +1,8 @@
-//! How much memory the automaton of a regular expression takes, without building it.
+//! The memory that the automaton of a regular expression takes, estimated without building it.
 //!
 //! The estimate is made from the syntax tree, in time proportional to the source, where building
 //! takes time proportional to the result: `\p{L}{20}` is half a megabyte. It is an upper bound, and
-//! for what people write at most five times the size.
+//! for usual expressions at most five times the size.
 //!
 //! Expressions that the engine would still refuse are found here too: properties that do not exist,
 //! and expressions without Unicode.

@@ -10,7 +10,7 @@
 //!
 //! Closing a socket with unread data resets the connection, and a reset may destroy an answer that
 //! the peer has not read yet: a request refused for its size would look like a network failure. So
-//! what still arrives is read and discarded for a moment.
+//! bytes that still arrive are read and discarded for a moment.
 
 use std::io::{Error, ErrorKind, IoSlice, Result};
 use std::pin::Pin;

@@ -6,8 +6,8 @@
 //!   quiet  ▶                     round 1 ──▶ poll all sockets ──▶ round 2 ──▶ …
 //! ```
 //!
-//! Counted are requests as they are submitted, events as they are pushed to watchers, and what a
-//! request turned out to be: a commit with many events, such as those of reactions, is charged
+//! It counts requests when they are submitted, events when they are pushed to watchers, and the
+//! actual cost of a request: a commit with many events, such as those of reactions, is charged
 //! afterwards.
 //!
 //! A round lasts until everything that was ready has been served and, if part of it came from a

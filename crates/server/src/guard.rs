@@ -2,7 +2,7 @@
 //! on loopback.
 //!
 //! 1. `Host` must name the server: a page that made its own name resolve to loopback sends its own
-//!    name. Where tokens are demanded, such a page has none: then any name will do, unless names
+//!    name. If tokens are required, such a page has none: then any name is accepted, unless names
 //!    were given. A request that names a server in its first line as well names the same one. The
 //!    port is not compared with that of the server: it may be forwarded from another one.
 //! 2. `Origin`, which only browsers send, must be the `Host` with its port, or a name that was

@@ -1,5 +1,5 @@
-//! How long the serving thread is held at a time: by one connection, or by what sends for all of
-//! them. Everyone else waits meanwhile.
+//! The time for which the serving thread is held: by one connection, or by sending for all of them.
+//! All other connections wait meanwhile.
 //!
 //! Measured by the clock, so a thread that loses its processor to another one counts as held too.
 

@@ -22,7 +22,7 @@
 //!
 //! 1. There is no domain rule here: an interface reads, calls the engine, and writes.
 //! 2. Everything is bounded: connections, requests in flight, watches, bodies, frames, headers, and
-//!    the time that each may take. A limit that is reached is reported by name. No workspace
+//!    the time that each may take. The error for a reached limit names the limit. No workspace
 //!    monopolises the thread while others are active.
 //! 3. A success is reported only after it is durable.
 //! 4. A web page from another origin cannot use a loopback server: Host and Origin are checked

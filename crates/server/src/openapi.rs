@@ -1,7 +1,7 @@
 //! The `OpenAPI` document: `spec/openapi.json` as it was committed, embedded by the build script.
 //!
 //! `baton-spec` generates the file from the types, and its tests compare the two. The program
-//! therefore needs neither the generator nor JSON Schema's view of every type.
+//! therefore needs neither the generator nor the JSON Schemas of its types.
 
 use std::sync::OnceLock;
 

@@ -1,5 +1,5 @@
-//! Large output is sent in parts, and connections take turns: between two parts, whosever they are,
-//! everyone else is served.
+//! Large output is sent in parts, and connections take turns: between two parts of any connections,
+//! all others are served.
 //!
 //! ```text
 //!   a ▮▮▮▮▮▮▮▮     round 1: everyone, a part of a

@@ -1,7 +1,7 @@
-//! Writers: threads that write to sockets, so that the serving thread need not.
+//! Writers: threads that write to sockets, so that the serving thread does not have to.
 //!
-//! A connection does not wait for its answers. It puts its output into its send queue, with the
-//! requests that it has in flight and that are not durable yet, and continues to receive:
+//! A connection does not wait for its answers. It puts its output into its send queue, together
+//! with its requests in flight that are not durable yet, and continues to receive:
 //!
 //! ```text
 //!                        not durable                      durable

@@ -21,7 +21,7 @@
 //!    writes: a new field of a command appears here without further work.
 //! 2. Every operation is described, with an example that can be parsed. Every optional field has a
 //!    default or states what its absence means, and every nullable reply states when it is `null`.
-//! 3. The files change only on purpose: a test fails while a file differs from what is generated.
+//! 3. The files change only on purpose: a test fails while a file differs from the generated one.
 //!
 //! Deliberately absent from the `OpenAPI` document: the messages on a WebSocket, which it cannot
 //! express. The commands are the same.

@@ -1,4 +1,4 @@
-//! Why a connection could not be secured.
+//! The reasons why a connection could not be secured.
 
 use std::path::Path;
 

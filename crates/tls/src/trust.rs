@@ -1,4 +1,4 @@
-//! Which certificate authorities a client trusts.
+//! The certificate authorities that a client trusts.
 
 use std::io::Error;
 use std::path::Path;

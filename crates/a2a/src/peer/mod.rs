@@ -6,8 +6,8 @@
 //!   Task, Handoff ──▶ Assignment (message with a stable id) ──┘
 //! ```
 //!
-//! 1. A message has a stable `messageId` and a context of its own: a sender that does not know
-//!    whether it arrived finds the task by its context, or sends it again.
+//! 1. A message has a stable `messageId` and its own context: a sender that does not know whether
+//!    it arrived finds the task by its context, or sends it again.
 //! 2. Everything that a peer sends is untrusted input: it is checked, and unusable input is an
 //!    error with a reason.
 

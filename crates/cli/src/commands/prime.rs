@@ -1,4 +1,4 @@
-//! `baton prime`: what an agent should know at the start of a session.
+//! `baton prime`: the brief for an agent at the start of a session.
 
 use baton_mcp::prime;
 use clap::Args;

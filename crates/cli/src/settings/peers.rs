@@ -1,4 +1,4 @@
-//! The agents of other systems that `baton serve` has tasks done by.
+//! The agents of other systems to which `baton serve` sends tasks.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Batches: several calls that are sent together, each of which is executed independently.
+//! Batches: several calls that are sent together and executed independently.
 
 use baton_core::{Answer, Command, Mutation, Query, Rejection};
 

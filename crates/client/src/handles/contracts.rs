@@ -1,4 +1,4 @@
-//! The contracts of a workspace: what is declared, and which agents depend on which keys.
+//! The contracts of a workspace: the declared ones, and which agents depend on which keys.
 
 use baton_core::contract::{self, Command, Declaration, Declare, OnBreak, Query, Terms};
 use baton_core::contracts::{Contract, ContractProblem};

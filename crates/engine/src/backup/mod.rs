@@ -30,8 +30,9 @@
 //!    stored answers to idempotency keys, and its tokens.
 //! 2. Writes continue during a backup. The log is not truncated and no content is removed until the
 //!    backup is complete.
-//! 3. A backup that was read to its end is the one that was written. The new folder does not appear
-//!    before that, nor before every workspace in it was loaded and found to have its revision.
+//! 3. A backup that was read to its end is identical to the one that was written. The new folder
+//!    does not appear before that, nor before every workspace in it was loaded and found to have
+//!    its revision.
 //! 5. Existing data is never overwritten.
 //!
 //! A backup contains everything, including the values of secrets and the digests of tokens. Protect

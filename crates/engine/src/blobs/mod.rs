@@ -19,8 +19,8 @@
 //! | 4 | the letters `BAT1` |
 //!
 //! Every upload gets a random location that is never reused. The record of a location therefore
-//! refers to what was written there, and a blob without a record can be removed even if the same
-//! content is being uploaded again: that upload has another location.
+//! refers to the bytes that were written there, and a blob without a record can be removed even if
+//! the same content is being uploaded again: that upload has another location.
 //!
 //! 1. A record is committed only after its blob is durable: every id can be read.
 //! 2. A blob is removed only after the removal of its last record is durable.

@@ -1,5 +1,5 @@
-//! The subjects of a body, for archiving: its events are searched for the names of what they are
-//! about, and everything else in them is skipped.
+//! The subjects of a body, for archiving: its events are searched for the names of their subjects,
+//! and everything else in them is skipped.
 //!
 //! Nearly every batch sets one value, and the entry is named at the beginning of its body, in a
 //! form that varies only in two lengths:

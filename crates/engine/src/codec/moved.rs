@@ -1,8 +1,8 @@
 //! Keys that moved from one namespace to another, recorded together.
 //!
-//! A key that moves is two events: it is set where it arrives, with the source that it came from,
-//! and deleted where it was. Both name the key, and every key of a hand-off repeats both namespaces
-//! and the author. In the log they are one record, with each value once:
+//! A key that moves is two events: it is set in its new namespace, with its source, and deleted in
+//! the old one. Both name the key, and every key of a hand-off repeats both namespaces and the
+//! author. In the log they are one record, with each value once:
 //!
 //! ```text
 //!   {"agent": …, "events": […], "moved": [
@@ -11,8 +11,8 @@
 //! ```
 //!
 //! `at` is the number of other events before them. Reading restores the events, so no reader of
-//! batches knows of the record; a frame with one has a schema of its own, so that a program that
-//! does not know it refuses the frame instead of missing the keys.
+//! batches knows of the record; a frame with such a record has its own schema, so that a program
+//! that does not know it refuses the frame instead of missing the keys.
 
 use std::ops::Range;
 

@@ -1,5 +1,5 @@
-//! Workers finish commits and decide requests that take long, and readers answer queries that do,
-//! so that callers of other workspaces do not wait for them.
+//! Workers finish long commits and decide long requests, and readers answer long queries, so that
+//! callers of other workspaces do not wait for them.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -21,8 +21,9 @@
 //! | 4 bytes | a piece of that blob, checksums included | after its content |
 //! | 5 end | the SHA-256 of everything before | one, last |
 //!
-//! 1. An export that was read to its end is the one that was written: a flipped bit is detected by
-//!    the checksum of its chunk, and anything missing, repeated or moved by the digest at the end.
+//! 1. An export that was read to its end is identical to the one that was written: a flipped bit is
+//!    detected by the checksum of its chunk, and anything missing, repeated or moved by the digest
+//!    at the end.
 //! 2. One chunk is in memory at a time.
 //! 3. An export contains no secret, only references to them, as every answer does.
 //!

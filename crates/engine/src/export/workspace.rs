@@ -7,7 +7,7 @@
 //! An import is a fork whose origin is a file: leases, offers, waits and sessions end, and
 //! revisions continue from there. The history is not included, nor are values of secrets: a
 //! reference to one is answered with not found, and a webhook that was signed is disabled. A fork
-//! that was sent has all of these, and is what a fork within the shard would be.
+//! that was sent has all of these, and equals a fork within the shard.
 //!
 //! 1. Nothing appears before the export was read to its end and verified: then the base is written,
 //!    which exists completely or not at all, and with it the workspace.

@@ -1,5 +1,5 @@
-//! The interface for a program that serves many callers from one thread: submit everything that is
-//! ready, wait once, and answer all of it.
+//! The interface for a program that serves many callers from one thread: it submits everything that
+//! is ready, waits once, and answers all of it.
 //!
 //! ```text
 //!   read all frames ──▶ submit, query … ──▶ wait_durable(the last group) ──▶ open, encode, write

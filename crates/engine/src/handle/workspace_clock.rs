@@ -1,4 +1,4 @@
-//! The time of a workspace, for those who measure their own deadlines by it.
+//! The time of a workspace, for callers that measure their own deadlines by it.
 
 use std::sync::{Arc, Weak};
 

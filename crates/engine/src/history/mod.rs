@@ -8,8 +8,8 @@
 //! New batches are in the log; [`Tail`] has their locations. When the tail has grown, the engine
 //! writes it into an immutable [`Run`], searchable by revision and by subject, and the log can be
 //! truncated. Runs that retention no longer covers are folded into the base, a snapshot of the
-//! state after them. So the cost of a query about the past depends on what it returns: one lookup
-//! per run, and the tail is bounded.
+//! state after them. So the cost of a query about the past depends on its result: one lookup per
+//! run, and the tail is bounded.
 //!
 //! Invariants:
 //!

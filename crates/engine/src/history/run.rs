@@ -2,7 +2,7 @@
 //!
 //! The log is truncated when snapshots cover it; runs keep the history. A run is written once and
 //! then only read: a batch by its revision, the batches from a revision on, the revision at a point
-//! in time, and the revisions that touched a subject (`state/shared/plan`).
+//! in time, and the revisions that changed a subject (`state/shared/plan`).
 //!
 //! ```text
 //!   offset            bytes  what
@@ -29,8 +29,8 @@
 //!    footer tile the blob.
 //! 3. Times never decrease. A batch counts as no earlier than those before it, so a clock that
 //!    stepped back cannot hide revisions from a search by time.
-//! 4. Every byte is under a checksum, a row's together with its revision. A reader returns what was
-//!    written or an error.
+//! 4. Every byte is under a checksum, a row's together with its revision. A reader returns the
+//!    written bytes or an error.
 //! 5. An open run keeps its footer and the index's directory in memory, nothing per batch.
 //!
 //! Deliberately absent: any knowledge of the content of a batch. It is framed and checksummed by

@@ -5,8 +5,8 @@
 //!                                                       └──▶ absent: its name is kept for a while
 //! ```
 //!
-//! A question about an absent workspace is answered from an empty one that all of them share, so
-//! asking about many names costs no memory. The names that are kept are bounded; one that is
+//! A query about an absent workspace is answered from an empty one that all of them share, so
+//! queries about many names cost no memory. The names that are kept are bounded; one that is
 //! dropped is looked for again.
 
 use std::collections::{HashSet, VecDeque};

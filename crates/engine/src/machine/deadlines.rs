@@ -1,4 +1,4 @@
-//! Deadlines of workspaces, and when the driver has to wake up.
+//! The deadlines of workspaces, and the time at which the driver has to wake up.
 //!
 //! ```text
 //!   deadlines of workspaces in memory ─┐

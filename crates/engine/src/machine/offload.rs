@@ -9,7 +9,7 @@
 //!   other requests of the workspace wait ◀── take_back: open group, answer ◀────┘
 //! ```
 //!
-//! Other workspaces are served as if nothing happened. Duties of a driver that limits slices: run
+//! Other workspaces are served without interruption. Duties of a driver that limits slices: run
 //! every job of [`Machine::take_jobs`], and return it by [`Machine::take_back`] or
 //! [`Machine::lose`].
 //!

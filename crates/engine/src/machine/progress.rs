@@ -1,4 +1,4 @@
-//! Which workspaces have new commits, for followers of all of them.
+//! The workspaces with new commits, for followers of all of them.
 
 use std::collections::BTreeMap;
 

@@ -11,7 +11,7 @@
 //!    [`write_at`](DiskFile::write_at) returns.
 //! 3. A created, renamed or removed name is durable after [`sync_folder`](Disk::sync_folder) of its
 //!    folder and not before. A rename is atomic and replaces its target.
-//! 4. After a failed write or sync nothing is known about the bytes since the last good one.
+//! 4. After a failed write or sync, the state of the bytes since the last good one is unknown.
 //!
 //! Deliberately absent: truncating and growing files, maps into memory, and permissions.
 

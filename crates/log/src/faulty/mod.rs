@@ -5,9 +5,10 @@
 //!   names ──▶ cache ──sync──▶ disk          chance keeps: all, nothing, or some sectors
 //! ```
 //!
-//! It models what the file log may rely on (see [`Disk`]) and nothing else. Between two syncs every
-//! write and every change of a name is kept, dropped or, if it is a write, torn at sectors of 512
-//! bytes, each independently of the others. Real disks and file systems are more benign.
+//! It models the guarantees that the file log relies on (see [`Disk`]) and nothing else. Between
+//! two syncs every write and every change of a name is kept, dropped or, if it is a write, torn at
+//! sectors of 512 bytes, each independently of the others. Real disks and file systems are more
+//! benign.
 //!
 //! | fault | how |
 //! |---|---|

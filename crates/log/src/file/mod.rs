@@ -12,7 +12,8 @@
 //! 1. A record is durable by one direct write (`O_DIRECT|O_DSYNC`) where the file system allows it,
 //!    which is probed at open, else by a write and an `fdatasync`. See [`SyncMethod`].
 //! 2. A failed write or sync poisons the log: see [`AppendError::Failed`]. It is never retried.
-//! 3. The tail moves after the record is durable, so a reader never sees what could still be lost.
+//! 3. The tail moves after the record is durable, so a reader never sees data that could still be
+//!    lost.
 //! 4. A truncated segment leaves the list before its file is touched, and a reader checks the start
 //!    again after reading, so that it never mistakes new bytes for old ones.
 //! 5. Every created, renamed and removed name is synced with its folder before anything relies on

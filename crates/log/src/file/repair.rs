@@ -1,7 +1,7 @@
 //! Inspects a log without opening it, and truncates it where it is damaged.
 //!
 //! A repair loses acknowledged records: all from the first damaged one on. It is therefore never
-//! done by opening a log, it reports what is lost, and it saves the bytes in files that end in
+//! done by opening a log, it reports the lost records, and it saves the bytes in files that end in
 //! `.damaged`. A crash in the middle leaves a log that is still damaged and can be repaired again.
 
 use std::io;

@@ -11,11 +11,11 @@
 //!    the last one is. After a crash in between, the creation is completed: nothing was
 //!    acknowledged before.
 //! 2. After that, a log that is missing is an error. It is never created again, since its data
-//!    would be lost without a word.
+//!    would be lost silently.
 //! 3. A folder has one log or shards, from its creation on: which shard a workspace is in depends
 //!    on their number.
 //!
-//! Deliberately absent: which shard a workspace is in. The log does not know workspaces.
+//! Deliberately absent: the assignment of workspaces to shards. The log does not know workspaces.
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! How far the log was acknowledged, beside the log: a lost end looks like a torn one otherwise.
+//! The watermark: how far the log was acknowledged, in a file beside the log. Without it, a lost
+//! end looks like a torn one.
 //!
 //! | bytes | field | |
 //! |---|---|---|

@@ -1,4 +1,4 @@
-//! The way from a server to the database, and the clock of its machine.
+//! The connection from a server to the database, and the clock of its machine.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};

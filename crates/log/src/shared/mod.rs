@@ -7,10 +7,10 @@
 //!                                     SharedMemory: epoch, owner, roster, records, blobs
 //! ```
 //!
-//! It behaves as the log in `PostgreSQL`: every statement is executed whole or not at all, takes
-//! effect only with the epoch of the owner, and may lose its request or its answer on the way.
-//! Heartbeats, licences and unknown outcomes follow the rules of [`ownership`](crate::ownership),
-//! as in the real log.
+//! It behaves as the log in `PostgreSQL`: every statement is executed completely or not at all,
+//! takes effect only with the epoch of the owner, and may lose its request or its answer on the
+//! way. Heartbeats, licences and unknown outcomes follow the rules of
+//! [`ownership`](crate::ownership), as in the real log.
 //!
 //! | module | part |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! `baton_brief`: what an agent should know when it begins.
+//! `baton_brief`: the facts that an agent needs when it begins.
 
 use baton_client::Workspace;
 use baton_core::wire::Problem;

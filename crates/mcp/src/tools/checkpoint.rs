@@ -1,4 +1,5 @@
-//! `baton_checkpoint`: the state of a task, to continue from later or elsewhere.
+//! `baton_checkpoint`: the state of a task, from which it can be continued later or by another
+//! agent.
 
 use baton_core::wire::Problem;
 use serde::Deserialize;

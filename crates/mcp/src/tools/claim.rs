@@ -1,4 +1,4 @@
-//! `baton_claim`: a task, and what to know before working on it.
+//! `baton_claim`: a task, and its context.
 
 use baton_core::wire::Problem;
 use serde::Deserialize;

@@ -1,5 +1,5 @@
 //! An engine in this process, reopened before every step, so that everything is read from its log.
-//! Callers do not survive that, so it stays open while one of them waits.
+//! Callers do not survive that, so it stays open while a call waits.
 
 use baton::Caller;
 use baton::clock::ManualClock;

@@ -6,8 +6,8 @@
 //!                                            has passed since
 //! ```
 //!
-//! It never runs backwards, whatever happens to the clock of the machine, and not over a restart:
-//! a token lasts as long as it was made for, and what has expired stays expired.
+//! It never runs backwards, whatever happens to the clock of the machine, and not over a restart: a
+//! token lasts for its full time to live, and an expired token stays expired.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{PoisonError, RwLock};

@@ -1,5 +1,6 @@
-//! Servers that an operator empties without stopping them: which one is meant, and whether it can
-//! be. The code that handles the requests of this module records them in the log.
+//! Draining: servers that an operator empties without stopping them. Finds the server that is
+//! meant, and checks whether it can be drained. The code that handles the requests of this module
+//! records them in the log.
 
 use std::time::Duration;
 

@@ -7,11 +7,11 @@
 //! ```
 //!
 //! 1. The owner of the origin decides whether the caller may do it, for both names: no other server
-//!    decides. The owner of the new name believes servers that prove themselves.
+//!    decides. The owner of the new name trusts servers that have proven their identity.
 //! 2. A fork is complete with its last byte, so that nothing is created if either server, or the
 //!    connection, is lost before that.
-//! 3. A fork whose outcome is not known is reported as such. Repeated, it has the same answer, as
-//!    long as the new workspace is unused.
+//! 3. A fork whose outcome is not known is reported as such. A repeated request has the same
+//!    answer, as long as the new workspace is unused.
 
 use std::io::BufWriter;
 use std::sync::{Arc, Weak};

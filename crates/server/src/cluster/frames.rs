@@ -1,4 +1,4 @@
-//! Frames of a WebSocket as they are passed on: whole, and without looking into them.
+//! Frames of a WebSocket as they are relayed: complete, and without decoding them.
 
 use crate::ws::framing::{Opcode, write};
 

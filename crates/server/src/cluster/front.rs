@@ -1,4 +1,4 @@
-//! Which engine or server a request is for, and the wait for an owner.
+//! The engine or server of a request, and the wait for an owner.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

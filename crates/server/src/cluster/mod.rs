@@ -23,8 +23,8 @@
 //! | `proof` | that another server is at the other end of a connection |
 //! | `metrics` | what a server counts: shards that come and go, requests for other owners |
 //!
-//! 1. An engine serves only workspaces of its shard: what arrives at the wrong one is refused, not
-//!    executed. Routing decides only how fast a request finds its owner.
+//! 1. An engine serves only workspaces of its shard: a request that arrives at the wrong one is
+//!    refused, not executed. Routing decides only how fast a request finds its owner.
 //! 2. A request that was forwarded is never forwarded again.
 //! 3. A request is sent twice only if it certainly was not executed.
 //! 4. Nothing that only an owner may answer is answered here from memory: reads are answered by the

@@ -1,4 +1,4 @@
-//! Which workspace a path is about.
+//! The workspace of a path.
 
 use percent_encoding::percent_decode_str;
 

@@ -1,4 +1,4 @@
-//! How a server makes sure that another one is at the other end of a connection.
+//! The proof by which a server verifies the identity of another one at the end of a connection.
 //!
 //! ```text
 //!   caller ── GET /cluster/proof, a nonce ──▶ what listens at the advertised address
@@ -7,12 +7,12 @@
 //! ```
 //!
 //! 1. On a new connection nothing else is sent before the proof is verified: an address may be
-//!    wrong, or belong to another program by now, which would be given the tokens of clients.
-//! 2. A proof is for one id. So the wrong one of two servers with the same address is noticed, and
-//!    what asks the caller itself for a proof gets one that does not fit.
+//!    wrong, or may be used by another program, which would receive the tokens of clients.
+//! 2. A proof is for one id. So the wrong one of two servers with the same address is detected, and
+//!    a program that asks the caller itself for a proof gets one that does not match.
 //!
-//! Deliberately absent: a program on the way that passes everything on and reads it. Against that,
-//! servers are advertised with `https://`.
+//! Deliberately absent: protection from a program on the network path that relays everything and
+//! reads it. Use `https://` in the advertised URL against that.
 
 use axum::http::{HeaderName, HeaderValue};
 use bytes::Bytes;

@@ -5,10 +5,10 @@
 //!      ◀── frames, whole and as they are ────────────┘
 //! ```
 //!
-//! 1. Messages are passed on as they are, in both directions. The messages of one workspace keep
-//!    their order.
-//! 2. If a connection to an owner ends, so does that of the client: which requests were executed is
-//!    as open as after any other loss of a connection, and clients handle that.
+//! 1. Messages are relayed unchanged, in both directions. The messages of one workspace keep their
+//!    order.
+//! 2. If a connection to an owner ends, so does that of the client: as after any other loss of a
+//!    connection, it is unknown which requests were executed, and clients handle that.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -7,7 +7,7 @@
 //!                                                   └── other workspaces ──▶ their engines
 //! ```
 //!
-//! 1. Which thread serves a connection decides only how fast it is: every thread can call every
+//! 1. The choice of the thread for a connection affects only its speed: every thread can call every
 //!    engine.
 //! 2. The peeked bytes stay in the socket, for the thread that serves it.
 

@@ -1,4 +1,4 @@
-//! Which workspaces are served, and when.
+//! The order in which workspaces are served.
 
 use std::cell::RefCell;
 use std::pin::pin;

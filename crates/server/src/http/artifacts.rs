@@ -1,4 +1,4 @@
-//! Artifacts: raw bytes, transferred a piece at a time.
+//! Artifacts: raw bytes, transferred in parts.
 //!
 //! ```text
 //!   PUT  body ──▶ pieces, at most a few in memory ──▶ a thread that writes ──▶ blob, then record

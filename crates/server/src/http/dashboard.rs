@@ -1,7 +1,7 @@
 //! The dashboard: the files of `ui/` and of the JavaScript SDK, as the build script embedded them.
 //!
 //! Files only: the pages use the same interface as every other client, with the token that the user
-//! enters. They are public, and load nothing from elsewhere.
+//! enters. They are public, and load nothing from other sites.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};

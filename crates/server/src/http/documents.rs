@@ -2,7 +2,7 @@
 //! links to.
 //!
 //! They are the same on every server of a version, so they are public, as the `OpenAPI` document
-//! is. The `type` of a problem leads to `/docs/errors`.
+//! is. The `type` of a problem links to `/docs/errors`.
 
 use std::sync::Arc;
 

@@ -7,10 +7,10 @@
 //!        └── anything else, or the engine declines ──▶ the router
 //! ```
 //!
-//! Routes, extractors and fields cost several times what the entry itself does. The decision
-//! depends on the request head alone: any header that could matter leads to the router, and so does
-//! an escape in the path. The results are the same on both paths, including errors; the tests
-//! compare them.
+//! Routes, extractors and fields cost several times as much as the access to the entry. The
+//! decision depends on the request head alone: any header that could matter selects the router, and
+//! so does an escape in the path. The results are the same on both paths, including errors; the
+//! tests compare them.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! A workspace as one file, transferred a piece at a time.
+//! A workspace as one file, transferred in parts.
 //!
 //! ```text
 //!   GET   space and blobs ──▶ a packing thread ──▶ a few pieces ──▶ body, as it is accepted

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! 1. Every call of a tool is authorised, counted against quotas and scheduled like a call on any
-//!    other interface: by the carrier, with the token of the request that makes it.
+//!    other interface: by the carrier, with the token of its request.
 //! 2. The header `Baton-Agent` names the agent; otherwise the token does, then the client.
 //! 3. A stream ends with the token that opened it, and when the server stops.
 

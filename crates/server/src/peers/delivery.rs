@@ -1,4 +1,5 @@
-//! Giving work to a peer: every message once, and back to the giver if it cannot be delivered.
+//! Sends work to a peer: every message once, and the work returns to the giver if it cannot be
+//! delivered.
 
 use baton_a2a::Method;
 use baton_a2a::peer::{Assignment, Interface, PeerError, Reported, State};

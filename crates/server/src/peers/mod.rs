@@ -16,8 +16,8 @@
 //!    rejected, and the giver keeps its task.
 //! 4. Peers are named by the operator, or register in workspaces that the operator names. They are
 //!    called with the address checks of webhooks; their credentials are in no event, log or error.
-//! 5. Everything is bounded: tasks at a time, answers, the time of a call, and how long a peer may
-//!    be out of reach.
+//! 5. Everything is bounded: concurrent tasks, answers, the time of a call, and how long a peer may
+//!    be unreachable.
 
 mod delivery;
 mod following;

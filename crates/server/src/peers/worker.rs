@@ -1,4 +1,4 @@
-//! The work of one peer: found, taken over, and given to a task of its own.
+//! The work of one peer: found, claimed, and handled by a separate task.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

@@ -7,7 +7,7 @@
 //!                       └─ a bucket is empty when `full_at` is a second away, in debt beyond that
 //! ```
 //!
-//! Its capacity is what is refilled within a second.
+//! Its capacity is the amount that is refilled within a second.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

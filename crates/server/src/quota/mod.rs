@@ -17,7 +17,8 @@
 //! 2. A refused request is not charged and has no effect.
 //! 3. If any budget is left, a request is executed completely, however large: the caller is then in
 //!    debt, and waits until it is paid. So every allowed request can run, and never in part.
-//! 4. There are about as many meters of workspaces as are in use: idle ones are dropped.
+//! 4. There are about as many meters of workspaces as there are workspaces in use: idle ones are
+//!    dropped.
 //!
 //! Deliberately absent: connections per workspace, since a connection can use any workspace; and
 //! storage per token, since stored data belongs to its workspace.

@@ -1,4 +1,4 @@
-//! Buckets with a manual clock, and which meters are charged.
+//! Tests of buckets with a manual clock, and of the meters that are charged.
 
 use proptest::prelude::*;
 

@@ -1,4 +1,4 @@
-//! The format of lines, and which are written.
+//! Tests of the format of lines, and of which are written.
 
 use std::sync::mpsc::{Sender, channel};
 

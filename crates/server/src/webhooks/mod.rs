@@ -11,11 +11,13 @@
 //! 1. A call is recorded in the log before it is made. If the server dies in the meantime, the
 //!    attempt counts as failed when its time is over, and the call is made again: at least once,
 //!    and always recorded.
-//! 2. Everything is bounded: calls at a time, the duration of each, how much of a response is read.
+//! 2. Everything is bounded: concurrent calls, the duration of each, and the number of bytes read
+//!    of a response.
 //! 3. Unless private addresses are allowed, only public ones are called: the name is looked up
 //!    once, every address it has must be public, and one of those very addresses is called.
 //! 4. Redirects are not followed: they would bypass the third rule.
-//! 5. The rules decide what is due and whether it is retried; this module only makes the call.
+//! 5. The rules decide which calls are due and whether they are retried; this module only makes the
+//!    call.
 //! 6. For an `https://` address, nothing is sent to a host without a certificate for that name from
 //!    a trusted authority.
 

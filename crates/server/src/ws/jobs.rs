@@ -1,7 +1,7 @@
 //! Slow answers of one connection: queries about the past, large answers, and waiting calls.
 //!
 //! The two are counted separately. Queries fill the connection until some are answered. Waiting
-//! calls must not: what they wait for may be the next request of the same connection.
+//! calls must not: the event that they wait for may be the next request of the same connection.
 
 use std::future::Future;
 use std::pin::Pin;

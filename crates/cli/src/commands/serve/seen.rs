@@ -1,4 +1,4 @@
-//! The servers and shards as this server has seen them, for what serves requests.
+//! The servers and shards as this server has seen them, for the code that serves requests.
 
 use baton_cluster::View;
 use baton_server::{Routes, ServerStatus};

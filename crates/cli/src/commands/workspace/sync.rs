@@ -1,4 +1,4 @@
-//! `baton workspace sync`: two copies of a workspace take in what the other has changed.
+//! `baton workspace sync`: two copies of a workspace take each other's changes.
 
 use std::fmt::Write as _;
 use std::fs;

@@ -6,7 +6,7 @@
 //!     └──moved from──▶ entry ──▶ …
 //! ```
 //!
-//! Events do not record for which task something was written. But an agent that writes for a task
+//! Events do not record for which task a value was written. But an agent that writes for a task
 //! holds its lease, so the leases of the author at that revision show it; if it held several, all
 //! of them are named and the chain follows the first. Events about a task in the same commit take
 //! precedence.

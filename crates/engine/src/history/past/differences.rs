@@ -1,9 +1,9 @@
 //! The events between two revisions, grouped by subject.
 //!
-//! Runs are sorted by subject, so the cost of a page depends on what it contains: the subjects of
-//! runs and tail are merged from where the previous page ended, and only the batches that touched
-//! those on the page are read. Entries that were removed with their namespace have no separate
-//! event and are found by their keys.
+//! Runs are sorted by subject, so the cost of a page depends on its content: the subjects of runs
+//! and tail are merged from where the previous page ended, and only the batches that changed those
+//! on the page are read. Entries that were removed with their namespace have no separate event and
+//! are found by their keys.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;

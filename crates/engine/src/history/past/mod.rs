@@ -1,8 +1,8 @@
 //! Queries about the past, answered from base, runs and tail.
 //!
-//! Whether an entry existed at a revision, and with which value, is determined by the newest batch
-//! up to then that touched it or deleted its namespace; if there is none, by the base. So a lookup
-//! costs one search per run, whatever the length of the log.
+//! The newest batch up to a revision that changed an entry or deleted its namespace determines
+//! whether the entry existed then, and with which value; if there is none, the base does. So a
+//! lookup costs one search per run, whatever the length of the log.
 
 mod causes;
 mod change_log;

@@ -1,4 +1,4 @@
-//! The subject index: which revisions touched a subject.
+//! The subject index: the revisions that changed a subject.
 //!
 //! ```text
 //!   key    subject, escaped | 0x00 | first revision of the chunk, u64 big-endian

@@ -1,4 +1,4 @@
-//! Which batches touch which subjects, collected while a run is written.
+//! The batches that change each subject, collected while a run is written.
 //!
 //! The text of each subject is stored once, all back to back, and everything else is numbers: some
 //! forty bytes and the text per subject, eight per touch. A map of strings and lists took three

@@ -2,8 +2,8 @@
 //! nothing exists partially.
 //!
 //! Method: one script of appends, truncations and blobs that crosses many segments, run once for
-//! every disk operation that it makes, with the fault at that operation. A ledger records what was
-//! acknowledged and what was in flight, and compares.
+//! every disk operation that it makes, with the fault at that operation. A ledger records the
+//! acknowledged operations and those in flight, and compares.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,6 @@
 //! Lifecycles: objects that have started and not ended. Each receives its events in order, and
-//! produces spans of what has ended. No I/O, no clock: the same events always give the same spans.
+//! produces the spans of those that have ended. No I/O, no clock: the same events always give the
+//! same spans.
 
 mod handoff;
 mod pipeline;

@@ -1,4 +1,4 @@
-//! The output of one WebSocket: through its queue, or directly where that is not possible.
+//! The output of one WebSocket: through its queue, or directly if that is not possible.
 
 use std::io::ErrorKind;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Frames: a message is received as it was sent, however it arrives; a violation ends with its
-//! code.
+//! Tests of frames: a message is received as it was sent, however it arrives; a violation ends the
+//! connection with its code.
 
 use proptest::collection::vec;
 use proptest::prelude::*;

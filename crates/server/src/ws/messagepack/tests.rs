@@ -1,4 +1,4 @@
-//! Round trips give the same value, and what JSON cannot represent is refused.
+//! Tests: round trips give the same value, and values that JSON cannot represent are refused.
 
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
