@@ -7,8 +7,8 @@
 //! ```
 //!
 //! A [`Space`] is one workspace in memory. [`Space::commit`] decides a mutation and applies its
-//! consequences atomically; [`Space::replay`] applies what was decided before. Both use the same
-//! `evolve`, so replaying the log gives the space that wrote it.
+//! consequences atomically; [`Space::replay`] applies the events of earlier decisions. Both use the
+//! same `evolve`, so replaying the log gives the space that wrote it.
 //!
 //! One folder per primitive, each with the same seven files: `mod.rs` has the overview,
 //! `vocabulary.rs` the commands and events, `operations.rs` the calls that clients can make,

@@ -19,7 +19,7 @@
 //! Invariants:
 //!
 //! 1. Every command and query has a rule: the permission it needs is a column of its row in the
-//!    table of operations, and what has no row cannot be called from outside.
+//!    table of operations, and only calls with a row can be made from outside.
 //! 2. Results are not filtered. A call that would show more than its grant allows is refused
 //!    entirely, since a result with silent gaps would be mistaken for a complete one. The one
 //!    exception are the fencing tokens of other agents, which no caller needs.

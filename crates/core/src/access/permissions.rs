@@ -1,5 +1,5 @@
-//! The permission that each call needs, as its operation declares. A transaction needs the highest
-//! permission of its commands.
+//! The permission that each call needs, as declared by its operation. A transaction needs the
+//! highest permission of its commands.
 
 use serde::Serialize;
 

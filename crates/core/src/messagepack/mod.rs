@@ -3,8 +3,8 @@
 //! Writing is done by `rmp_serde`; reading is done here because of code size. `rmp_serde` answers
 //! every `deserialize_*` with whatever the bytes contain, so the visitor of every struct, field
 //! name and newtype is compiled together with all of MessagePack. Two thirds of the machine code of
-//! the engine were such copies. Here a type gets what it asks for or an error, and all types share
-//! one tokenizer that is not generic:
+//! the engine were such copies. Here a type gets the kind of value that it requests or an error,
+//! and all types share one tokenizer that is not generic:
 //!
 //! ```text
 //!   T::deserialize ──▶ reader.rs: a few generic lines per type ──▶ token.rs: bytes to tokens, once
@@ -21,8 +21,8 @@
 //! | float | any number |
 //! | anything, as untagged, flattened and internally tagged types do | all but ext |
 //!
-//! 1. What `rmp_serde` writes is read back, except for 128-bit integers, which none of our types
-//!    has. For any bytes that both accept, `rmp_serde::from_slice` reads the same value.
+//! 1. Everything that `rmp_serde` writes is read back, except for 128-bit integers, which none of
+//!    our types has. For any bytes that both accept, `rmp_serde::from_slice` reads the same value.
 //! 2. No input panics or overflows the stack. Memory grows with the actual input, not with a length
 //!    that it claims.
 //! 3. Strings and bytes are borrowed from the input if the type can borrow; nothing is buffered.

@@ -1,4 +1,4 @@
-//! The list of primitives: each is named here once, and every sum over them is made from it.
+//! The list of primitives: each is named here once, and every sum over them is generated from it.
 //!
 //! ```text
 //!   primitives! ──▶ Command Signal Query Reply Event …      primitives/

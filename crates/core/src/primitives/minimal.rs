@@ -1,12 +1,13 @@
-//! `return: minimal`: a write is answered with what its caller cannot know, not the whole record.
+//! `return: minimal`: the answer to a write contains only the fields that its caller cannot know,
+//! not the whole record.
 //!
 //! ```text
 //!   {"id":"t1","type":"review","status":"pending","definition":{…},…}   ──▶   {"id":"t1",…}
 //! ```
 //!
 //! The stored answer for a repeated request is the complete one, so a repetition may ask for either
-//! form. A reply that is what its caller asked for, such as a claimed task, a received message or
-//! the hold of a lock, has no shorter form.
+//! form. A reply that its caller asked for, such as a claimed task, a received message or the hold
+//! of a lock, has no shorter form.
 
 use serde::{Deserialize, Serialize};
 

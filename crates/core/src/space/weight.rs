@@ -20,8 +20,8 @@
 //! keeps it below about a millisecond. Every command and query is named, so that a new one is
 //! decided about.
 //!
-//! Deliberately absent: what a request causes. Such work is counted while it is executed, see
-//! [`Space::begin_commit`].
+//! Deliberately absent: the consequences of a request. Such work is counted while it is executed,
+//! see [`Space::begin_commit`].
 
 mod handoffs;
 mod queries;

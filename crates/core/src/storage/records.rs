@@ -1,6 +1,6 @@
 //! Records by id: found by hash, listed in order.
 //!
-//! A record is looked up many times for every change of it, and its id changes never: the order is
+//! A record is looked up many times for every change of it, and its id never changes: the order is
 //! touched only when a record is added or removed. Behaviour does not depend on the seed of the
 //! hasher: the hash index is never iterated.
 

@@ -32,7 +32,7 @@
 //! 1. Pure: the plan is a function of the two documents and the decisions.
 //! 2. Symmetric: both copies decide a conflict in the same way, so that they have the same values
 //!    after each has taken in the other, in whatever order.
-//! 3. Idempotent: what was taken in is seen, and is not part of the next document.
+//! 3. Idempotent: changes that were taken are seen, and are not part of the next document.
 //! 4. Nothing is lost silently: the losing value of a conflict is in the report.
 //!
 //! Deliberately absent: tasks, locks, leases, messages and everything else that has an owner, which

@@ -1,4 +1,5 @@
-//! Which changes of another copy to take in, and how conflicts are decided.
+//! The plan of a synchronization: the changes of another copy to take, and the decisions of
+//! conflicts.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Conflicts of two documents, and what is refused.
+//! Conflicts of two documents, and refused documents.
 
 use super::*;
 use crate::json::Json;

@@ -15,7 +15,8 @@
 //! Invariants:
 //!
 //! 1. A wait starts once and ends once.
-//! 2. A commit starts at most one, and a transaction none: what is decided together cannot wait.
+//! 2. A commit starts at most one, and a transaction none: commands that are decided together
+//!    cannot wait.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! Writes what is sent as JSON: the bytes that `serde_json` writes, at about a third of the cost.
+//! Writes answers and notices as JSON: the bytes that `serde_json` writes, at about a third of the
+//! cost.
 //!
 //! Names of fields and variants are Rust's, so they are copied without a search for what must be
 //! escaped; texts are searched eight bytes at a time; and the names around a sum over the

@@ -1,6 +1,6 @@
 //! The building blocks of the derived schemas: names, numbers, times and values, as JSON Schema.
 //!
-//! The limits are those of the parsers, so that a program can check what it sends. JSON Schema has
+//! The limits are those of the parsers, so that a program can check its input. JSON Schema has
 //! no words for two of them: a length in bytes (`maxLength` counts characters), and how deeply a
 //! value may be nested.
 

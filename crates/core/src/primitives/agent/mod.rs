@@ -31,7 +31,7 @@
 //! 2. Exactly the active agents have a deadline.
 //! 3. An active agent whose supervisor's session has ended is due to be lost.
 //!
-//! Deliberately absent: what an agent holds. The end of a session is an event; the policies make
+//! Deliberately absent: the holds of an agent. The end of a session is an event; the policies make
 //! the other primitives release what it held.
 
 mod decide;

@@ -1,4 +1,4 @@
-//! Why commands and queries of agents are refused.
+//! The reasons to refuse commands and queries of agents.
 
 use serde::Serialize;
 use thiserror::Error;

@@ -1,4 +1,4 @@
-//! Why commands and queries of artifacts are refused.
+//! The reasons to refuse commands and queries of artifacts.
 
 use serde::Serialize;
 use thiserror::Error;

@@ -1,4 +1,4 @@
-//! Why commands and queries of barriers are refused.
+//! The reasons to refuse commands and queries of barriers.
 
 use serde::Serialize;
 use thiserror::Error;

@@ -15,13 +15,13 @@
 //!
 //! A caller may name a checkpoint by a key of its own, which is unique within the task. Keys sort,
 //! and a key that is saved again replaces the checkpoint. After a checkpoint with a key there may
-//! be pending writes: what the steps after it have produced so far. All checkpoints of a
-//! task, with their keys and writes, can be copied to another task.
+//! be pending writes: the results of the steps after it so far. All checkpoints of a task, with
+//! their keys and writes, can be copied to another task.
 //!
 //! A state is JSON, or bytes of a type that only its author knows; JSON is the form in which both
-//! travel. A state is stored byte for byte, and what states have in common is stored once: in
+//! travel. A state is stored byte for byte, and the common parts of states are stored once: in
 //! memory, in the log and in snapshots. An event names the chunks of the parent that stay, and
-//! contains only what is new. A thousand checkpoints of a large state that changes a little each
+//! contains only the new ones. A thousand checkpoints of a large state that changes a little each
 //! time cost little more than the changes.
 //!
 //! Checkpoints are pruned by a call, by a rule about their number in the commit of the save that

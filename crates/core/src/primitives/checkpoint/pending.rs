@@ -1,4 +1,4 @@
-//! Pending writes: what the steps after a checkpoint produced before the next one was saved.
+//! Pending writes: the results of the steps after a checkpoint before the next one is saved.
 //!
 //! ```text
 //!   checkpoint 1 ──▶ steps a, b, c ──▶ checkpoint 2

@@ -1,4 +1,4 @@
-//! Why commands and queries of checkpoints are refused.
+//! The reasons to refuse commands and queries of checkpoints.
 
 use serde::Serialize;
 use thiserror::Error;

@@ -1,4 +1,4 @@
-//! Contracts: the keys that a receiver depends on, and what it expects of them.
+//! Contracts: the keys that a receiver depends on, and its expectations of them.
 //!
 //! ```text
 //!            declare                 declare, by its owner

@@ -1,4 +1,4 @@
-//! Digests of what is proposed.
+//! Digests of proposals.
 //!
 //! An approval is bound to a digest, so that no other proposal with the same digest may be found:
 //! SHA-256.

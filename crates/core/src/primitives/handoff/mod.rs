@@ -47,7 +47,7 @@
 //!
 //! 1. A task is offered by at most one hand-off, which is open, and its lease names it.
 //! 2. Only the named receiver accepts, or an agent with the capability; the first one wins.
-//! 3. An approval is used once, for exactly what was proposed.
+//! 3. An approval is used once, for exactly the proposal that was approved.
 //! 4. A hand-off that has ended never changes again.
 //!
 //! Deliberately absent: handing one task to several agents at once. Use tasks and joins for such a

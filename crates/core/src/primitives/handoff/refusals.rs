@@ -1,4 +1,4 @@
-//! Why commands and queries of hand-offs are refused.
+//! The reasons to refuse commands and queries of hand-offs.
 
 use serde::Serialize;
 use thiserror::Error;

@@ -1,4 +1,4 @@
-//! Why commands and queries of joins are refused.
+//! The reasons to refuse commands and queries of joins.
 
 use serde::Serialize;
 use thiserror::Error;

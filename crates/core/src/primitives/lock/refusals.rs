@@ -1,4 +1,4 @@
-//! Why commands and queries of locks are refused.
+//! The reasons to refuse commands and queries of locks.
 
 use serde::Serialize;
 use thiserror::Error;

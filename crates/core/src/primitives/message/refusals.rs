@@ -1,4 +1,4 @@
-//! Why commands and queries of messages are refused.
+//! The reasons to refuse commands and queries of messages.
 
 use serde::Serialize;
 use thiserror::Error;

@@ -1,4 +1,4 @@
-//! Why commands and queries of namespaces are refused.
+//! The reasons to refuse commands and queries of namespaces.
 
 use serde::Serialize;
 use thiserror::Error;

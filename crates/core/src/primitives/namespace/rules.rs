@@ -1,4 +1,4 @@
-//! Rules about values: what a namespace requires of the values written into it.
+//! Rules about values: the requirements of a namespace for the values written into it.
 
 use serde::{Deserialize, Serialize};
 

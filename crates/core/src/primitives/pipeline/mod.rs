@@ -33,10 +33,10 @@
 //! The start of a stage by another agent than the one of the stage before it is recorded as a
 //! hand-off between the two, by policy.
 //!
-//! Each commit includes the consequences that fit beside what caused them; the rest is due
-//! immediately and follows in later commits. This only happens with very large outputs and very
-//! many tasks. If an output cannot be passed on, because it is too large or not a list, the stage
-//! that it is for fails.
+//! Each commit includes the consequences that fit beside their cause; the rest is due immediately
+//! and follows in later commits. This only happens with very large outputs and very many tasks. If
+//! an output cannot be passed on, because it is too large or not a list, the stage that would
+//! receive it fails.
 //!
 //! | part | is |
 //! |---|---|

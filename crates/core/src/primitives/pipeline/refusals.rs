@@ -1,4 +1,4 @@
-//! Why commands and queries of pipelines are refused.
+//! The reasons to refuse commands and queries of pipelines.
 
 use serde::Serialize;
 use thiserror::Error;

@@ -1,4 +1,4 @@
-//! When a reaction runs.
+//! The trigger of a reaction.
 
 use std::fmt;
 

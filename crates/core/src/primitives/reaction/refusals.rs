@@ -1,4 +1,4 @@
-//! Why commands and queries of reactions are refused.
+//! The reasons to refuse commands and queries of reactions.
 
 use serde::Serialize;
 use thiserror::Error;

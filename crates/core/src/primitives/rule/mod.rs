@@ -1,4 +1,4 @@
-//! Rules: what must hold before work changes hands.
+//! Rules: the conditions that must hold before work changes hands.
 //!
 //! ```text
 //!            add                     add, under the same name

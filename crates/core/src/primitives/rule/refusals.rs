@@ -1,4 +1,4 @@
-//! Why commands and queries of rules are refused.
+//! The reasons to refuse commands and queries of rules.
 
 use serde::Serialize;
 use thiserror::Error;

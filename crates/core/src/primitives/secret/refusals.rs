@@ -1,4 +1,4 @@
-//! Why commands and queries of secrets are refused.
+//! The reasons to refuse commands and queries of secrets.
 
 use serde::Serialize;
 use thiserror::Error;

@@ -18,7 +18,8 @@
 //!
 //! When a semaphore is made smaller, no holder loses anything. Nothing is granted until the weight
 //! of the holders and of the first waiter is within the new number. After a resize, the number that
-//! a caller gives in `permits` is not compared any more: programs with the number of before go on.
+//! a caller gives in `permits` is no longer compared: programs that still pass the previous number
+//! continue to work.
 //!
 //! The number of permits must outlast the holders, so a semaphore stays when no permit is held.
 //! When there are too many semaphores, the one that has been idle longest is forgotten; the next

@@ -1,4 +1,4 @@
-//! Why commands and queries of semaphores are refused.
+//! The reasons to refuse commands and queries of semaphores.
 
 use serde::Serialize;
 use thiserror::Error;

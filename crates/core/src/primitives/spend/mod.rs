@@ -10,13 +10,14 @@
 //!
 //! Spending is always recorded, since the call has already been made: a record may exceed a budget.
 //! A record with `strict` is for a call that has not been made yet, and is refused unless it fits
-//! into every budget. It is charged at once, so that two agents cannot both use what is left.
+//! into every budget. It is charged immediately, so that two agents cannot both use the remaining
+//! amount.
 //!
-//! A task inherits the budgets of the tasks above it, because what is spent on it is charged to
-//! them. The agent that holds a task is charged too, so a hand-off changes which agent pays and not
-//! which task. While a budget is used up, nothing new starts under it: the task and its subtasks
-//! cannot be claimed, it gets no more subtasks, and an agent or workspace claims nothing. Work that
-//! has started can go on: it can be renewed, handed off, and finished.
+//! A task inherits the budgets of the tasks above it, because its spending is charged to them. The
+//! agent that holds a task is charged too, so a hand-off changes which agent pays and not which
+//! task. While a budget is used up, nothing new starts under it: the task and its subtasks cannot
+//! be claimed, it gets no more subtasks, and an agent or workspace claims nothing. Work that has
+//! started can continue: it can be renewed, handed off, and finished.
 //!
 //! Invariants, checked by `Table::check`:
 //!

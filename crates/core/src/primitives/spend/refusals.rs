@@ -1,4 +1,4 @@
-//! Why commands and queries of spending are refused.
+//! The reasons to refuse commands and queries of spending.
 
 use serde::Serialize;
 use thiserror::Error;

@@ -16,7 +16,7 @@
 //! 1. The version of an entry is at least 1, and its revision at most that of the workspace.
 //! 2. Exactly the entries with a time to live are listed by their expiry, each once.
 //! 3. Exactly the ephemeral entries are listed under the agent that wrote them.
-//! 4. No version of a key comes twice: the last version of a deleted key is kept, and the key
+//! 4. No version of a key is used twice: the last version of a deleted key is kept, and the key
 //!    continues after it when it is created again.
 //!
 //! Deliberately absent: the past. The table contains the present only; history and reads at a past

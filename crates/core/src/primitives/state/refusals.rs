@@ -1,4 +1,4 @@
-//! Why commands and queries of shared state are refused.
+//! The reasons to refuse commands and queries of shared state.
 
 use serde::Serialize;
 use thiserror::Error;

@@ -1,4 +1,4 @@
-//! The last versions of keys that are gone, so that no version of a key comes twice.
+//! The last versions of keys that are gone, so that no version of a key is used twice.
 //!
 //! A version that was read before a key was deleted must not match the key that was created again.
 //! So a key that is created again continues after its last version. At most

@@ -1,4 +1,4 @@
-//! Why commands and queries of streams are refused.
+//! The reasons to refuse commands and queries of streams.
 
 use serde::Serialize;
 use thiserror::Error;

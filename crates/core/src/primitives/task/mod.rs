@@ -15,7 +15,7 @@
 //!
 //! A lease is the right to work on a task. Its token only grows, and every call about the work must
 //! carry it: a call with an older token is refused with the current holder. A lease expires unless
-//! it is renewed. That counts as a failed attempt, since a task that kills its workers must not be
+//! it is renewed. This counts as a failed attempt, since a task that kills its workers must not be
 //! retried for ever; releasing it does not.
 //!
 //! A failed task can be retried under its own id. The tasks that were cancelled because they
@@ -25,8 +25,8 @@
 //! stage.
 //!
 //! The result of a task with `review` is submitted by its worker, and another agent accepts it or
-//! returns the task to its queue. Only then is the task completed, and do its dependents, joins and
-//! pipeline go on.
+//! returns the task to its queue. Only then is the task completed, and its dependents, joins and
+//! pipeline continue.
 //!
 //! Among ready tasks the one with the higher priority is claimed first, and among equals the older
 //! one. One point of priority is worth one minute of age, so that no task starves. Waiting claims

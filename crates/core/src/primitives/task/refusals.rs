@@ -1,4 +1,4 @@
-//! Why commands and queries of tasks are refused.
+//! The reasons to refuse commands and queries of tasks.
 
 use serde::Serialize;
 use std::collections::BTreeSet;

@@ -3,8 +3,8 @@
 //! The command, the event and the answer have the same fields, each in its own form: durations
 //! become times, and a default may be left out. Serde's `flatten` would share them, but it cannot
 //! reject unknown fields of a command, and it buffers all fields of an event before it reads them.
-//! So each of them lists its fields, and what makes one of another names all of them: the compiler
-//! reports one that was forgotten.
+//! So each of them lists its fields, and the conversions name all of them: the compiler reports one
+//! that was forgotten.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};

@@ -1,4 +1,4 @@
-//! Why commands and queries of topics are refused.
+//! The reasons to refuse commands and queries of topics.
 
 use serde::Serialize;
 use thiserror::Error;

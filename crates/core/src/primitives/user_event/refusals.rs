@@ -1,4 +1,4 @@
-//! Why commands and queries of user events are refused.
+//! The reasons to refuse commands and queries of user events.
 
 use serde::Serialize;
 use thiserror::Error;

@@ -1,6 +1,6 @@
-//! Waits for a status: a call returns when a task or a hand-off has reached it. And for the next
-//! work of an agent, of any kind ([`Next`]): such a call waits in the queues of hand-offs, messages
-//! and tasks, not here.
+//! Waits for a status: a call returns when a task or a hand-off has reached it. It also handles the
+//! next work of an agent, of any kind ([`Next`]): such a call waits in the queues of hand-offs,
+//! messages and tasks, not here.
 //!
 //! ```text
 //!   call ──▶ queued ──┬── the status is reached, or any final one ──▶ answered
@@ -19,7 +19,7 @@
 //!
 //! Invariants, checked by `Table::check` and by the space:
 //!
-//! 1. Every waiting call is listed once, with what it waits for.
+//! 1. Every waiting call is listed once, with the status that it waits for.
 //! 2. Exactly the calls whose status is reached are due.
 //!
 //! Deliberately absent: waiting for several tasks, for which there are joins.

@@ -1,5 +1,5 @@
-//! Why waiting for a status is refused. An unknown task or hand-off is refused as by the commands
-//! about it.
+//! The reasons to refuse a wait for a status. An unknown task or hand-off is refused as by the
+//! commands about it.
 
 use serde::Serialize;
 use thiserror::Error;

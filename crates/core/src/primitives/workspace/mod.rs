@@ -1,4 +1,4 @@
-//! The workspace itself: how much history it keeps, and where it came from.
+//! The workspace itself: its retention of history, and its origin.
 //!
 //! ```text
 //!   empty ──(first change)──▶ defaults ──configure──▶ configured ──configure──▶ …
@@ -8,8 +8,8 @@
 //!
 //! A workspace starts empty, or with the state of another at some revision: forked, or imported
 //! from a file. Its origin is recorded, and from then on it is independent of the other. It
-//! continues the revision numbers of its origin, so that what is recorded about its entries stays
-//! true.
+//! continues the revision numbers of its origin, so that recorded revisions of its entries stay
+//! valid.
 //!
 //! Invariants, checked by `Table::check`:
 //!

@@ -1,4 +1,4 @@
-//! Why commands and queries of the workspace itself are refused.
+//! The reasons to refuse commands and queries of the workspace itself.
 
 use serde::Serialize;
 use thiserror::Error;

@@ -1,4 +1,4 @@
-//! How much work a hand-off is.
+//! The work of a hand-off.
 
 use super::{BYTES_PER_UNIT, HASHED_BYTES_PER_UNIT, Space};
 use crate::handoff::{Command, Offer, Receiver, Selected};

@@ -1,4 +1,4 @@
-//! Which queries take long.
+//! The queries that take long.
 
 use super::Space;
 use crate::command::Query;

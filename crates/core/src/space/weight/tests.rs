@@ -1,4 +1,4 @@
-//! How much work requests and queries are estimated to be.
+//! Tests of the estimated work of requests and queries.
 
 use crate::command::{Mutation, Query, Request};
 use crate::limits;
