@@ -102,7 +102,7 @@ impl<L: Log> Shard<L> {
         name: &str,
     ) -> Result<(), Error> {
         let place = name.rsplit('/').next().and_then(|place| BlobPlace::parse(place).ok());
-        let odd = || Error::Corrupt { what: "its name is no place".to_owned() };
+        let odd = || Error::Corrupt { what: "its name is not a valid location".to_owned() };
         let content = self.content(workspace, kind, &place.ok_or_else(odd)?)?;
         let mut offset = 0;
         while offset < content.len() {

@@ -19,7 +19,7 @@ const MONITOR_PORT: u16 = 8222;
 #[derive(Debug, Error)]
 pub enum LocationError {
     /// It is not an address of servers.
-    #[error("it is no address such as nats://user@host,host,host: {0}")]
+    #[error("it is not an address such as nats://user@host,host,host: {0}")]
     Address(String),
     /// A parameter is unknown, or has a value that it cannot have.
     #[error(

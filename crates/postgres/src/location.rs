@@ -23,10 +23,12 @@ const KEEPALIVES: u32 = 3;
 #[derive(Debug, Error)]
 pub enum LocationError {
     /// It is not an address of a database.
-    #[error("it is no address such as postgres://user@host/database: {0}")]
+    #[error("it is not an address such as postgres://user@host/database: {0}")]
     Address(String),
     /// The schema has a name that would need quotation marks.
-    #[error("`{0}` is no schema: use up to 63 of a-z, 0-9 and _, and begin with a letter")]
+    #[error(
+        "`{0}` is not a valid schema name: use up to 63 of a-z, 0-9 and _, and begin with a letter"
+    )]
     Schema(String),
     /// The authorities that the connection shall trust cannot be read.
     #[error(transparent)]
@@ -178,7 +180,7 @@ mod tests {
         let cases = [
             ("postgres://ada:secret@:bad:/x", "it cannot be parsed"),
             ("postgres://localhost", "names no host or no database"),
-            ("postgres://localhost/db?schema=Team", "`Team` is no schema"),
+            ("postgres://localhost/db?schema=Team", "`Team` is not a valid schema name"),
             ("postgres://localhost/db?schema=1;drop", "is no schema"),
             ("postgres://localhost/db?unheard=of", "it cannot be parsed"),
         ];

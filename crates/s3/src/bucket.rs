@@ -84,7 +84,7 @@ impl Bucket {
     fn path(&self, name: &str) -> Result<Path, BlobError> {
         let whole = [self.prefix.as_str(), name.trim_end_matches('/')];
         let parts: Vec<&str> = whole.into_iter().filter(|part| !part.is_empty()).collect();
-        let bad = |_| BlobError::Name { name: name.to_owned(), reason: "it is no path" };
+        let bad = |_| BlobError::Name { name: name.to_owned(), reason: "it is not a valid path" };
         Path::parse(parts.join("/")).map_err(bad)
     }
 

@@ -403,7 +403,7 @@ impl WritePending {
         let checkpoints = under(workspace, token);
         let written = checkpoints.write(&task, &key, &writer, vec![write]).await?.0;
         let summary = json!({ "written": written });
-        let said = if written == 0 { "the write is there already" } else { "write stored" };
+        let said = if written == 0 { "the write exists already" } else { "write stored" };
         output.said(&summary, said)
     }
 }

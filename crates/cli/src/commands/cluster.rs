@@ -119,7 +119,8 @@ impl Drain {
                 return output.said(&server, &text);
             }
             if begun.elapsed() >= wait {
-                let what = format!("{} still has {left} shards; it goes on", name(&server));
+                let what =
+                    format!("{} still has {left} shards; the drain continues", name(&server));
                 return Err(Fault::NothingInTime { what }.into());
             }
             sleep(LOOK_EVERY).await;

@@ -54,7 +54,7 @@ impl Endpoint {
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
         let (host, port) = match authority.rsplit_once(':') {
             Some((host, port)) if !port.contains(']') => {
-                let port = port.parse().map_err(|_| unusable("the port is no number"))?;
+                let port = port.parse().map_err(|_| unusable("the port is not a number"))?;
                 (host, port)
             }
             Some(_) | None => (authority, if is_secure { 443 } else { 80 }),

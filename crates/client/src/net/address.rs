@@ -33,7 +33,7 @@ impl Address {
         let plain = |sign: char| sign.is_ascii_alphanumeric() || "-._:[]%".contains(sign);
         if let Some(sign) = authority.chars().find(|sign| !plain(*sign)) {
             let sign = sign.escape_default();
-            return Err(refuse(&format!("`{sign}` has no place in a host and port")));
+            return Err(refuse(&format!("`{sign}` is not allowed in a host and port")));
         }
         // The colons of an IPv6 address are between brackets.
         let after_host = authority.rfind(']').map_or(0, |bracket| bracket + 1);

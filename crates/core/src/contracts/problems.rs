@@ -55,10 +55,11 @@ fn broken(space: &Space, all: &UsageByName) -> Result<Vec<ContractProblem>, Reje
         let depended_on_by = dependants(known);
         let (problem, detail) = match entry(space, key) {
             None => match successor(space, key, known, all)? {
-                Some(other) => {
-                    (Trouble::Renamed, format!("`{key}` is not there, perhaps it is `{other}` now"))
-                }
-                None => (Trouble::Vanished, format!("`{key}` is not there")),
+                Some(other) => (
+                    Trouble::Renamed,
+                    format!("`{key}` does not exist; it may have been renamed to `{other}`"),
+                ),
+                None => (Trouble::Vanished, format!("`{key}` does not exist")),
             },
             Some(entry) => {
                 let kind = Shape::of(entry.value());
@@ -178,7 +179,7 @@ fn under(
         let Err(violation) = checked else { continue };
         let key = format!("{namespace}/{}", entry.key());
         let depended_on_by = all.get(&key).map(dependants).unwrap_or_default();
-        let detail = format!("the value that is there would be refused: {violation}");
+        let detail = format!("the current value would be refused: {violation}");
         problems.push(ContractProblem { key, problem: Trouble::Schema, detail, depended_on_by });
     }
     let after = schema.source().to_value();

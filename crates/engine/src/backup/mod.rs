@@ -180,7 +180,7 @@ impl<R: Read> BackupReader<R> {
             _ => false,
         };
         if !fits {
-            let what = format!("a chunk of kind {kind} comes after one of kind {last}");
+            let what = format!("a chunk of kind {kind} follows one of kind {last}");
             return Err(damaged(what));
         }
         self.chunk(kind, bytes).map_err(refused)

@@ -86,7 +86,7 @@ fn staging_of(folder: &Path) -> io::Result<PathBuf> {
     let (parent, name) = absolute
         .parent()
         .zip(absolute.file_name())
-        .ok_or_else(|| io::Error::new(ErrorKind::InvalidInput, "it has no name of its own"))?;
+        .ok_or_else(|| io::Error::new(ErrorKind::InvalidInput, "it has no name"))?;
     let mut name = name.to_owned();
     name.push(".restoring");
     Ok(parent.join(name))
@@ -211,7 +211,7 @@ impl<L: Log> RestoreWriter<'_, L> {
             is_file || kinds.any(|kind| name.starts_with(&kind.folder(workspace)))
         });
         if !is_ours {
-            return Err(damaged(format!("`{name}` is no blob of its workspace")));
+            return Err(damaged(format!("`{name}` is not a blob of its workspace")));
         }
         if self.entry.as_ref().is_some_and(|entry| is_secret(name, entry)) {
             check_secrets(self.log)?;

@@ -62,7 +62,7 @@ impl<R: Read> ExportReader<R> {
             _ => false,
         };
         if !fits {
-            let what = format!("a chunk of kind {kind} comes after one of kind {last}");
+            let what = format!("a chunk of kind {kind} follows one of kind {last}");
             return Err(damaged(&what));
         }
         match kind {

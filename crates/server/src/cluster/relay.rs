@@ -159,7 +159,7 @@ async fn relay(
             break end;
         }
         if !receiving.hold(inbox.len() + decoder.begun_bytes()) {
-            break End::Close(1013, "too much is being received at once, try again later");
+            break End::Close(1013, "too many bytes are being received, try again later");
         }
         inbox.reserve(RECEIVE_BYTES);
         tokio::select! {

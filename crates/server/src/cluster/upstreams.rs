@@ -56,7 +56,7 @@ impl Upstreams {
     /// Connects to an address.
     pub(super) async fn connect(&self, address: &str) -> Result<Stream, Error> {
         let bad = |reason: &str| Error::new(ErrorKind::InvalidInput, reason.to_owned());
-        let uri: Uri = address.parse().map_err(|_| bad("the address is no URL"))?;
+        let uri: Uri = address.parse().map_err(|_| bad("the address is not a URL"))?;
         let host = uri.host().ok_or_else(|| bad("the address has no host"))?;
         let is_secure = uri.scheme_str() == Some("https");
         let port = uri.port_u16().unwrap_or(if is_secure { 443 } else { 80 });
@@ -144,7 +144,8 @@ impl Sender {
 
     /// Asks for the proof that a server of the log is there, the one with this id.
     async fn verify(&mut self, secret: &str, server: &ServerStatus) -> Result<(), Error> {
-        let nonce = Nonce::random().ok_or_else(|| Error::other("there are no random numbers"))?;
+        let nonce =
+            Nonce::random().ok_or_else(|| Error::other("no random numbers are available"))?;
         let uri: Uri = server.address.parse().map_err(Error::other)?;
         let host = uri.authority().map_or("", |authority| authority.as_str());
         let asking = match self {

@@ -57,7 +57,7 @@ impl Endpoint {
             given: given.rsplit('@').next().unwrap_or_default().chars().take(80).collect(),
             reason: reason.to_owned(),
         };
-        let uri: Uri = given.parse().map_err(|_| bad("it is no URL"))?;
+        let uri: Uri = given.parse().map_err(|_| bad("it is not a URL"))?;
         let (trust, usual) = match uri.scheme_str() {
             Some("http") => (None, 80),
             Some("https") => (Some(trust()?), 443),

@@ -76,7 +76,7 @@ pub struct Otel {
 #[derive(Debug, Error)]
 pub enum OtelError {
     /// The address of the collector is invalid.
-    #[error("`{given}` is no address of a collector: {reason}")]
+    #[error("`{given}` is not the address of a collector: {reason}")]
     BadEndpoint {
         /// The given value.
         given: String,

@@ -350,7 +350,7 @@ impl Connection {
         if self.receiving.hold(self.inbox.len() + self.decoder.begun_bytes()) {
             return Ok(());
         }
-        Err(End::Close(1013, "too much is being received at once, try again later"))
+        Err(End::Close(1013, "too many bytes are being received, try again later"))
     }
 
     fn take_in_rest(&mut self) -> Result<Option<Stop>, End> {

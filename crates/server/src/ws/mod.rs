@@ -85,7 +85,7 @@ impl Handshake {
         let offered = offered.iter().filter_map(|value| value.to_str().ok());
         let offered: Vec<&str> = offered.flat_map(|value| value.split(',')).collect();
         let Some((format, named)) = Format::choose(&offered) else {
-            let reason = "none of the offered sub-protocols is spoken here";
+            let reason = "none of the offered sub-protocols is supported";
             return Err(Refusal::Handshake { reason }.into());
         };
         Ok(Self { accepted, format, named })

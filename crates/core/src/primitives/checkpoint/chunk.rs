@@ -87,7 +87,7 @@ impl<'de> Visitor<'de> for Reading {
             return Err(A::Error::custom("`base64` is missing"));
         };
         let bytes = decoded(&text).filter(|_| name == BASE64);
-        let bytes = bytes.ok_or_else(|| A::Error::custom("these are no bytes in Base64"))?;
+        let bytes = bytes.ok_or_else(|| A::Error::custom("the bytes are not valid Base64"))?;
         Ok(bytes.as_slice().into())
     }
 }

@@ -90,6 +90,6 @@ impl<'de> Deserialize<'de> for Checksum {
         let text = String::deserialize(deserializer)?;
         let digits = text.strip_prefix("crc32:").filter(|digits| digits.len() == 8);
         let number = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
-        number.map(Self).ok_or_else(|| serde::de::Error::custom("it is no checksum"))
+        number.map(Self).ok_or_else(|| serde::de::Error::custom("it is not a checksum"))
     }
 }

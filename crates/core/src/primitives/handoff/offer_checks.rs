@@ -159,7 +159,7 @@ fn check_keys(keys: &[Selected]) -> Result<(), Rejection> {
     let mut names: Vec<&str> = keys.iter().map(|key| key.name.as_str()).collect();
     names.sort_unstable();
     if let Some([name, _]) = names.array_windows().find(|[name, next]| name == next) {
-        return Err(bad("keys", format!("`{name}` is there twice")).into());
+        return Err(bad("keys", format!("`{name}` is listed twice")).into());
     }
     if let Some(error) = keys.iter().find_map(|selected| selected.pattern().err()) {
         return Err(bad("keys", error.to_string()).into());
@@ -267,7 +267,7 @@ fn unlikely(view: &impl View, to: &Receiver) -> Option<Finding> {
     let detail = match to {
         Receiver::Agent(agent) => match view.agent(agent) {
             Some(there) if there.is_active => return None,
-            Some(_) => format!("`{agent}` is not there now"),
+            Some(_) => format!("`{agent}` has no active session"),
             None => format!("no agent has ever registered as `{agent}`"),
         },
         Receiver::Capability(name) if view.has_capable(name) => return None,

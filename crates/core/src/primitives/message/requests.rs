@@ -194,7 +194,7 @@ pub(crate) fn reply(
     }
     let message = known(table, &id)?;
     let Some(asked) = &message.request else {
-        return Err(wrong_status(message, "answered: it is no request"));
+        return Err(wrong_status(message, "answered: it is not a request"));
     };
     if message.to != stamp.agent {
         let (owner, caller) = (message.to.clone(), stamp.agent.clone());

@@ -71,7 +71,7 @@ fn before(
             return fault(Some(&stage.name), format!("it follows `{name}`, which is not a stage"));
         };
         if links.contains(number) {
-            return fault(Some(&stage.name), format!("it comes after `{name}` twice"));
+            return fault(Some(&stage.name), format!("it follows `{name}` twice"));
         }
         links.push(*number);
     }
@@ -118,11 +118,7 @@ mod tests {
             ("[]", None, "there is none"),
             (r#"[{"name":"a"},{"name":"a"}]"#, Some("a"), "two stages have this name"),
             (r#"[{"name":"a","after":["z"]}]"#, Some("a"), "it follows `z`, which is not a stage"),
-            (
-                r#"[{"name":"a"},{"name":"b","after":["a","a"]}]"#,
-                Some("b"),
-                "it comes after `a` twice",
-            ),
+            (r#"[{"name":"a"},{"name":"b","after":["a","a"]}]"#, Some("b"), "it follows `a` twice"),
             (r#"[{"name":"a","after":["a"]}]"#, Some("a"), "it would have to come after itself"),
             (
                 r#"[{"name":"z"},{"name":"a","after":["b"]},{"name":"b"}]"#,

@@ -93,7 +93,7 @@ fn check_url(url: &str) -> Result<(), &'static str> {
     }
     let name = match host.rsplit_once(':') {
         Some((name, port)) if !port.contains(']') => {
-            port.parse::<u16>().map_err(|_| "the port is no number from 0 to 65535")?;
+            port.parse::<u16>().map_err(|_| "the port is not a number from 0 to 65535")?;
             name
         }
         Some(_) | None => host,

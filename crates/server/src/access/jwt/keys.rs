@@ -283,7 +283,7 @@ struct Member {
 }
 
 fn set(bytes: &[u8]) -> Result<Vec<Key>, &'static str> {
-    let set: Set = serde_json::from_slice(bytes).map_err(|_| "it is no set of keys (JWKS)")?;
+    let set: Set = serde_json::from_slice(bytes).map_err(|_| "it is not a set of keys (JWKS)")?;
     if set.keys.len() > KEYS_MAX {
         return Err("it has more than 64 keys");
     }

@@ -155,7 +155,7 @@ impl JwtFlaw {
     pub(crate) fn words(self) -> &'static str {
         match self {
             Self::TooLarge => "is longer than 8192 bytes",
-            Self::Malformed => "is no signed JSON Web Token",
+            Self::Malformed => "is not a signed JSON Web Token",
             Self::Algorithm => "is signed in an algorithm that is not of the key's kind",
             Self::UnknownKey => "names a key that is not known here",
             Self::Signature => "was not signed by that key, or was changed since",
