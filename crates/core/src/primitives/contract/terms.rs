@@ -56,7 +56,7 @@ impl Breach {
     pub(crate) fn sentence(&self, contract: &ContractName, owner: &AgentId) -> String {
         let Self { expected, found, .. } = self;
         let place = self.place();
-        format!("contract `{contract}` of `{owner}`: {place} must be {expected}; it is {found}")
+        format!("contract `{contract}` of `{owner}`: {place}: expected {expected}; found: {found}")
     }
 
     /// The key, with the field if there is one.
@@ -142,7 +142,7 @@ impl Terms {
         if let Some(field) = self.fields.iter().find(|field| field_of(value, field).is_none()) {
             let other = before.and_then(|before| renamed(before.value(), value, field, effort));
             let found = match other {
-                Some(other) => format!("none, perhaps it is `{other}` now"),
+                Some(other) => format!("none; it may have been renamed to `{other}`"),
                 None => "none".to_owned(),
             };
             return Some(Breach::new(key, Some(field), "a field", &found));

@@ -136,7 +136,7 @@ fn a_renamed_field_is_reported() {
     world.run(0, "bob", PLAN);
     world.run(0, "ada", r#"state.set shared/plan {"stages":[1,2],"by":"ada"}"#);
     let events = world.batches().last().map(|batch| format!("{:?}", batch.events)).unwrap();
-    assert!(events.contains("perhaps it is `stages` now"), "{events}");
+    assert!(events.contains("it may have been renamed to `stages`"), "{events}");
 }
 
 #[test]

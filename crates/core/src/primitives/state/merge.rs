@@ -109,13 +109,13 @@ impl Patch {
 #[serde(rename_all = "snake_case")]
 pub enum MergeError {
     /// There is another value, and the rule forbids replacing it.
-    #[error("a different value is already there")]
+    #[error("there already is a different value")]
     Exists,
     /// There is no value to apply a JSON Patch to.
     #[error("there is no value to patch")]
     Absent,
     /// The existing value has the wrong type for this form.
-    #[error("the value there must be a {expected}, it is of kind {found}")]
+    #[error("the existing value must be a {expected}, but its type is {found}")]
     NotA {
         /// The required type.
         expected: &'static str,
@@ -123,7 +123,7 @@ pub enum MergeError {
         found: &'static str,
     },
     /// The operand has the wrong type for this form.
-    #[error("the given value must be a {expected}, it is of kind {found}")]
+    #[error("the given value must be a {expected}, but its type is {found}")]
     BadOperand {
         /// The required type.
         expected: &'static str,
@@ -145,7 +145,7 @@ pub enum MergeError {
         operations_max: usize,
     },
     /// The JSON Patch copies too much.
-    #[error("operation {operation} of the patch copies beyond {bytes_max} bytes in all")]
+    #[error("operation {operation} of the patch copies more than {bytes_max} bytes in total")]
     CopiesTooMuch {
         /// The operation, counted from 0.
         operation: usize,

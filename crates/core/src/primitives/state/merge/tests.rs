@@ -186,8 +186,8 @@ fn lists_grow_at_the_end() {
         ("[1]",        "[ ]",         "[1]"),
         ("[ 1.0 , 2 ]", r#"{"b": 1, "a":2}"#, r#"[1.0 , 2,{"b": 1, "a":2}]"#),
         (r#"["a"]"#,   r#""a""#,      r#"["a","a"]"#),
-        ("{}",         "1",           "!the value there must be a list, it is of kind object"),
-        ("\"[]\"",     "1",           "!the value there must be a list, it is of kind string"),
+        ("{}",         "1",           "!the existing value must be a list, but its type is object"),
+        ("\"[]\"",     "1",           "!the existing value must be a list, but its type is string"),
     ]);
 }
 
@@ -202,8 +202,8 @@ fn unions_add_new_elements() {
         ("[ 1 ]",      "[ ]",         "[1]"),
         (r#"[{"a":1,"b":2}]"#, r#"[{ "b":2, "a":1.0}, {"a":1}]"#, r#"[{"a":1,"b":2},{"a":1}]"#),
         ("[null]",     "[false,null,0]", "[null,false,0]"),
-        ("true",       "1",           "!the value there must be a list, it is of kind boolean"),
-        ("null",       "[]",          "!the value there must be a list, it is of kind null"),
+        ("true",       "1",           "!the existing value must be a list, but its type is boolean"),
+        ("null",       "[]",          "!the existing value must be a list, but its type is null"),
     ]);
 }
 
@@ -234,9 +234,9 @@ fn numbers_add_up_exactly() {
         ("-9223372036854775808", "-1",
             "!the sum of -9223372036854775808 and -1 is out of range"),
         ("1e308", "1e308", "!the sum of 1e+308 and 1e+308 is out of range"),
-        ("\"1\"", "1",   "!the value there must be a number, it is of kind string"),
-        ("1",    "\"1\"", "!the given value must be a number, it is of kind string"),
-        ("-",    "[1]",  "!the given value must be a number, it is of kind list"),
+        ("\"1\"", "1",   "!the existing value must be a number, but its type is string"),
+        ("1",    "\"1\"", "!the given value must be a number, but its type is string"),
+        ("-",    "[1]",  "!the given value must be a number, but its type is list"),
     ]);
 }
 
@@ -254,8 +254,8 @@ fn the_larger_number_stays() {
         ("9007199254740993",     "9007199254740992.0", "9007199254740993"),
         ("18446744073709551615", "1.8446744073709552e19", "1.8446744073709552e19"),
         ("-9223372036854775808", "-1e300",             "-9223372036854775808"),
-        ("{}",   "1",    "!the value there must be a number, it is of kind object"),
-        ("1",    "null", "!the given value must be a number, it is of kind null"),
+        ("{}",   "1",    "!the existing value must be a number, but its type is object"),
+        ("1",    "null", "!the given value must be a number, but its type is null"),
     ]);
 }
 
