@@ -16,9 +16,9 @@ import { Slider } from "./slider.mjs";
 const LIVE = {
   connecting: ["wait", "Connecting"],
   live: ["good", "Live"],
-  busy: ["good", "Live, newest of many events every second"],
+  busy: ["good", "Live: the newest of many events, once per second"],
   lost: ["bad", "Disconnected"],
-  limited: ["wait", "Asks every 2 s: the token may not watch everything"],
+  limited: ["wait", "Polls every 2 s: the token may not watch everything"],
 };
 
 function Rail() {
