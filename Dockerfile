@@ -17,7 +17,7 @@ ARG FEATURES=""
 COPY --from=manifests /manifests .
 RUN cargo build --profile dist --locked --package baton-cli --features "$FEATURES"
 COPY . .
-# Cargo compares times, and those of the source are before the build of the manifests.
+# Cargo compares times, and the source is older than the build of the manifests.
 RUN find . -path ./target -prune -o -name '*.rs' -exec touch {} + \
     && cargo build --profile dist --locked --package baton-cli --features "$FEATURES" \
     && install -D -m 755 target/dist/baton /out/baton
