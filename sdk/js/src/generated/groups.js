@@ -565,7 +565,7 @@ export class RuleOperations {
   /**
    * Add or replace a rule.
    * @param {T.RuleName} name - The name of the rule.
-   * @param {T.WantedCheck} check - What it requires.
+   * @param {T.WantedCheck} check - The requirement.
    * @param {T.RuleAddOptions & CallOptions} [options]
    * @returns {Promise<T.Rule>}
    */

@@ -1,6 +1,6 @@
 // Generated from spec/ by generate.mjs. Do not edit.
 //
-// The facts about each operation that the client needs.
+// What the client needs to know about each operation.
 
 /**
  * @typedef {object} Operation

@@ -16,7 +16,7 @@
 /**
  * An agent.
  * @typedef {object} Agent
- * @property {string[]} capabilities - What the agent can do.
+ * @property {string[]} capabilities - The capabilities of the agent.
  * @property {Timestamp | null} [ended_at] - When that session ended. Absent while it is active.
  * @property {AgentId} id - The id of the agent.
  * @property {Timestamp} last_seen_at - The last recorded sign of life: a heartbeat or another command of the agent. It is
@@ -70,7 +70,7 @@
  */
 
 /**
- * Who must approve a hand-off, and how long an approval is valid.
+ * The agents that must approve a hand-off, and how long an approval is valid.
  * @typedef {object} ApprovalWanted
  * @property {AgentId[]} [by] - The approvers. If omitted, any agent except the giver and the receiver.
  * @property {number | null} [expires_ms] - How long an approval is valid, in milliseconds. If omitted, as long as the offer.
@@ -186,7 +186,7 @@
  */
 
 /**
- * What a rule requires, compiled. It is stored as its source.
+ * The check of a rule, compiled. It is stored as its source.
  * @typedef {{ required_keys: string[] } | { schema: JsonSchema } | { expression: Expression } | { capability: string } | { receiver_alive: boolean } | { state_bytes_max: number } | { hops_max: number }} Check
  */
 
@@ -257,7 +257,7 @@
 /**
  * The context of an agent.
  * @typedef {object} Context
- * @property {ContextLeftOut[]} [left_out] - What was left out.
+ * @property {ContextLeftOut[]} [left_out] - The items that were left out.
  * @property {ContextSection[]} sections - The parts of the text.
  * @property {string} text - The whole text, ready to be put into a prompt.
  * @property {number} token_budget - The maximum number of tokens.
@@ -267,7 +267,7 @@
  */
 
 /**
- * What was left out of a context.
+ * The items that were left out of a context.
  * @typedef {object} ContextLeftOut
  * @property {number} tokens - The number of tokens that it would have had; 0 if unknown.
  * @property {string} what - The name of what was left out.
@@ -308,11 +308,11 @@
  * @property {string[]} depended_on_by - The dependents.
  * @property {string} detail - A description in words.
  * @property {string} key - `namespace/key`.
- * @property {Trouble} problem - What is wrong.
+ * @property {Trouble} problem - The kind of problem.
  */
 
 /**
- * What a receiver expects of one key, or of all keys that match a pattern.
+ * The terms that a receiver expects of one key, or of all keys that match a pattern.
  * @typedef {object} ContractTerms
  * @property {string[]} [fields] - Fields that the value contains: names, or JSON Pointers (RFC 6901) such as `/owner/name`.
  * @property {Pattern} key - `namespace/key`, or a pattern of such names.
@@ -328,10 +328,10 @@
  * @property {EntryChange[]} [entries] - The entries that changed, by namespace and key.
  * @property {boolean} [more] - Whether there are later changes.
  * @property {NamespaceChange[]} [namespaces] - The namespaces that changed or that `entries` are in, by name.
- * @property {OtherChanges[]} [others] - What else changed, which is not synchronized, by kind.
+ * @property {OtherChanges[]} [others] - The other changes, which are not synchronized, by kind.
  * @property {Revision} revision - The revision that this reflects.
- * @property {Seen[]} [seen] - What the copy includes of others, at `revision`.
- * @property {Seen[]} [seen_before] - What it included of others at `since`.
+ * @property {Seen[]} [seen] - The revisions of other copies that the copy includes at `revision`.
+ * @property {Seen[]} [seen_before] - The revisions of other copies that it included at `since`.
  * @property {Revision} since - The changes after this revision.
  * @property {Timestamp} time - The time of that revision.
  * @property {WorkspaceName} workspace - The name of the workspace.
@@ -363,7 +363,7 @@
  * @property {Timestamp} declared_at - When it was declared.
  * @property {ContractTerms[]} keys - The keys, with what is expected of them.
  * @property {ContractName} name - The name of the contract.
- * @property {OnBreak} on_break - What happens to a command that would break it.
+ * @property {OnBreak} on_break - The effect on a command that would break the contract.
  * @property {AgentId} owner - The agent that declared it and depends on the keys.
  * @property {Revision} revision - The revision of the last change.
  */
@@ -478,7 +478,7 @@
  */
 
 /**
- * What led to the state of something, latest first.
+ * The causes of the state of something, latest first.
  * @typedef {object} Explanation
  * @property {Cause[]} causes - The causes, latest first.
  * @property {boolean} complete - Whether the list reaches back to the first cause. If not, earlier history is no longer
@@ -514,7 +514,7 @@
  * @typedef {object} Finding
  * @property {boolean} [broken] - Whether the rule could not be evaluated. It then counts as an error, whatever its
  *   severity. Absent if `false`.
- * @property {string} detail - What violates it.
+ * @property {string} detail - The violation, in words.
  * @property {RuleName} rule - The rule.
  */
 
@@ -597,11 +597,11 @@
  * @property {HandoffId} id - The id of the hand-off.
  * @property {Selected[]} [keys] - Keys and patterns of keys that are handed over. Absent if there are none.
  * @property {Json} [notes] - Further notes. Absent if not given.
- * @property {OnLoop | null} [on_loop] - What happens if the task is handed around in a loop. Absent if not given.
+ * @property {OnLoop | null} [on_loop] - The action if the task is handed around in a loop. Absent if not given.
  * @property {Json} [output_keys] - Names of what the work has produced. Absent if not given.
  * @property {Passage | null} [passage] - The stages of a pipeline between which it happened. Absent if it did not.
  * @property {string | null} [reason] - The reason. Absent if not given.
- * @property {Receipt | null} [receipt] - What the receiver got. Absent before acceptance.
+ * @property {Receipt | null} [receipt] - The task and keys that the receiver got. Absent before acceptance.
  * @property {AgentId | null} [receiver] - The agent that accepted it. Absent before that.
  * @property {number} redeliver_ms - How long after a delivery without an answer it is delivered again, in milliseconds.
  * @property {Json} [remaining_work] - Remaining work. Absent if not given.
@@ -686,7 +686,7 @@
  * @property {GroupName | null} [group] - The group. Absent if tasks are named.
  * @property {JoinId} id - The id of the join.
  * @property {Part[]} members - The tasks in the order they were named, or in order of creation in the group.
- * @property {Need} need - What it waits for.
+ * @property {Need} need - The condition.
  * @property {string | null} [reason] - Why it failed, in words. Absent unless it failed.
  * @property {Timestamp | null} [settled_at] - When it settled. Absent while it is waiting.
  * @property {JoinStatus} status - The status.
@@ -742,7 +742,7 @@
  * A copy, and what it includes of others.
  * @typedef {object} Known
  * @property {CopyId} copy - The copy.
- * @property {Seen[]} [seen] - What it includes of others.
+ * @property {Seen[]} [seen] - The revisions of other copies that it includes.
  */
 
 /**
@@ -860,7 +860,7 @@
  * The answer to a write with `return: minimal`.
  * @typedef {object} Minimal
  * @property {string | null} [id] - The id of the task, message, hand-off, join or checkpoint. Absent for other records.
- * @property {Task | null} [next] - The task that was claimed in the same commit, as a whole. Absent if there is none.
+ * @property {Task | null} [next] - The task that was claimed in the same commit, in full. Absent if there is none.
  * @property {string | null} [status] - The status of the task, message, hand-off or session. Absent for other records.
  * @property {Token | null} [token] - The fencing token of the caller's lease or session. Absent if it has none.
  * @property {Version | null} [version] - The version of the entry. Absent for other records.
@@ -897,7 +897,7 @@
  */
 
 /**
- * What a join waits for.
+ * The condition that a join waits for.
  * @typedef {number | Every} Need
  */
 
@@ -920,17 +920,17 @@
  */
 
 /**
- * What happens to a command that would break a contract.
+ * The effect on a command that would break a contract.
  * @typedef {"warn" | "refuse"} OnBreak
  */
 
 /**
- * What happens to a task after its last attempt has failed.
+ * The action on a task after its last attempt has failed.
  * @typedef {"fail" | "review" | { agent: AgentId }} OnExhausted
  */
 
 /**
- * What happens to a task that is handed around in a loop.
+ * The action if a task is handed around in a loop.
  * @typedef {"refuse" | "review"} OnLoop
  */
 
@@ -1001,7 +1001,7 @@
 /**
  * A pending write as callers see it.
  * @typedef {object} PendingWrite
- * @property {string} channel - What is written to.
+ * @property {string} channel - The channel that is written to.
  * @property {StateType | null} [content_type] - The type of the bytes. Absent if the value is JSON.
  * @property {number} index - Its index among the writes of the step.
  * @property {string} [path] - The place of the step. Absent if none was given.
@@ -1158,12 +1158,12 @@
  * @typedef {object} ReactionTrouble
  * @property {Timestamp} at - When it happened.
  * @property {string} code - The code of the rejection.
- * @property {string} detail - What went wrong.
+ * @property {string} detail - The error, in words.
  * @property {Revision} revision - The revision of the commit.
  */
 
 /**
- * What the receiver got.
+ * The task and keys that the receiver got.
  * @typedef {object} Receipt
  * @property {Taken[]} [keys] - The keys with versions and sizes. Absent if there are none.
  * @property {LeftOut[]} [left_out] - Selected keys that were left out. Absent if there are none.
@@ -1211,7 +1211,7 @@
  * @typedef {object} Rule
  * @property {Timestamp} added_at - When it was added.
  * @property {AgentId} added_by - The agent that added it.
- * @property {Check} check - What it requires.
+ * @property {Check} check - The requirement.
  * @property {string | null} [message] - A message for the violator. Absent if not given.
  * @property {RuleName} name - The name of the rule.
  * @property {RuleOn} [on] - When it applies. Absent if always.
@@ -1329,17 +1329,17 @@
  */
 
 /**
- * What was spent by a task with its subtasks, an agent or the workspace, and its budget.
+ * The spending of a task with its subtasks, of an agent or of the workspace, and its budget.
  * @typedef {object} SpendAccount
  * @property {SpendBudget | null} [budget] - The budget. Absent if there is none.
- * @property {SpendBudget | null} [left] - What is left of the budget. Absent if there is none.
+ * @property {SpendBudget | null} [left] - The remaining budget. Absent if there is none.
  * @property {SpendPayer} of - The task, the agent or the workspace that it belongs to.
  * @property {SpendAmounts} spent - The total.
  * @property {boolean} used_up - Whether a limit of the budget is reached.
  */
 
 /**
- * What something has cost.
+ * An amount of spending.
  * @typedef {object} SpendAmounts
  * @property {number} calls - Calls of a model or a tool.
  * @property {number} cost_micros - Money, in millionths of the currency that the workspace uses.
@@ -1369,7 +1369,7 @@
  */
 
 /**
- * What spending is charged to, and what can have a budget.
+ * The accounts that spending is charged to, and that can have a budget.
  * @typedef {{ task: TaskId } | { agent: AgentId } | "workspace"} SpendPayer
  */
 
@@ -1436,7 +1436,7 @@
  * @property {number | null} [max_retries] - How often its task is retried automatically; if omitted, the default of `task.create`.
  *   Without a task, how often the stage may be retried; if omitted, without a limit.
  * @property {StageName} name - The name, unique within the pipeline.
- * @property {OnExhausted | null} [on_exhausted] - What happens to its task after the last attempt.
+ * @property {OnExhausted | null} [on_exhausted] - The action on its task after the last attempt.
  * @property {number | null} [priority] - The priority of its task.
  * @property {Pattern[]} [reads] - Keys that it reads, for documentation and contracts.
  * @property {boolean} [review] - Whether its output must be accepted by another agent before the stage is completed: with
@@ -1541,7 +1541,7 @@
  */
 
 /**
- * Whose value to use.
+ * The side whose value to use.
  * @typedef {"ours" | "theirs"} SyncChoice
  */
 
@@ -1559,7 +1559,7 @@
  * @typedef {object} SyncDecision
  * @property {Key} key - The key.
  * @property {NamespaceName} namespace - The namespace.
- * @property {SyncChoice} take - Whose value to use.
+ * @property {SyncChoice} take - The side whose value to use.
  */
 
 /**
@@ -1569,17 +1569,17 @@
  * @property {Key | null} [key] - The key. Absent for the rules of the namespace itself.
  * @property {Json} [lost] - The value that lost a conflict. Absent if there was none, or if it was a deletion.
  * @property {NamespaceName} namespace - The namespace.
- * @property {Won} won - Whose value is there afterwards.
+ * @property {Won} won - The side whose value is there afterwards.
  */
 
 /**
- * What a synchronization did.
+ * The result of a synchronization.
  * @typedef {object} SyncReport
  * @property {boolean} changed - Whether anything was new. If not, nothing was written.
  * @property {SyncConflict[]} [conflicts] - Conflicts that need a decision; only in a dry run, otherwise the request is refused.
  * @property {CopyId} copy - This copy.
  * @property {boolean} [more] - Whether the other copy has later changes, to be synchronized next.
- * @property {OtherChanges[]} [others] - What else changed in the other copy, and was not synchronized, by kind.
+ * @property {OtherChanges[]} [others] - The other changes in the other copy, which were not synchronized, by kind.
  * @property {SyncOutcome[]} outcomes - The outcomes, by namespace and key.
  * @property {Revision} revision - The revision of the other copy that is included now.
  * @property {CopyId} with - The other copy.
@@ -1618,7 +1618,7 @@
  * @property {number} max_retries - How often a failed attempt is retried.
  * @property {Json} [metadata] - An object with free-form metadata. Absent if not given.
  * @property {Timestamp | null} [not_before] - It cannot be claimed before this time. Absent if there is none.
- * @property {OnExhausted} on_exhausted - What happens after the last attempt.
+ * @property {OnExhausted} on_exhausted - The action after the last attempt.
  * @property {TaskId | null} [parent] - The parent task; if that is cancelled, this one is too. Absent if it has none.
  * @property {number} priority - The priority; higher is claimed first.
  * @property {Progress | null} [progress] - The last reported progress. Absent if there is none.
@@ -1724,7 +1724,7 @@
  */
 
 /**
- * What is wrong with a key.
+ * The kinds of problems of a key.
  * @typedef {"vanished" | "retyped" | "renamed" | "schema" | "broken"} Trouble
  */
 
@@ -1758,7 +1758,7 @@
  */
 
 /**
- * What a rule requires. Exactly one field must be given.
+ * The check of a rule, as it is given. Exactly one field must be given.
  * @typedef {object} WantedCheck
  * @property {string | null} [capability] - A capability that the receiver must have. If omitted, another field is required.
  * @property {string | null} [expression] - A CEL expression that must be true. If omitted, another field is required.
@@ -1805,7 +1805,7 @@
  */
 
 /**
- * Whose value is there afterwards.
+ * The side whose value is there afterwards.
  * @typedef {"ours" | "theirs" | "merged"} Won
  */
 
@@ -2356,8 +2356,8 @@
  * Optional fields of `agent.register`.
  * @typedef {object} AgentRegisterOptions
  * @property {AgentId} [agent] - The id of the agent.
- * @property {string[]} [capabilities] - What the agent can do. Tasks and hand-offs that require capabilities go to agents that
- *   have all of them.
+ * @property {string[]} [capabilities] - The capabilities of the agent. Tasks and hand-offs that require capabilities go to agents
+ *   that have all of them.
  * @property {Json} [metadata] - Any JSON that describes the agent. Default: none.
  * @property {AgentId | null} [parent] - The agent that supervises this one, which must have a session. When that session ends,
  *   this one ends in the same commit. Default: none.
@@ -2839,7 +2839,7 @@
 /**
  * Optional fields of `contract.declare`.
  * @typedef {object} ContractDeclareOptions
- * @property {OnBreak} [on_break] - What happens to a command that would break it.
+ * @property {OnBreak} [on_break] - The effect on a command that would break the contract.
  * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
@@ -3068,7 +3068,7 @@
  * @property {boolean} [if_capable] - Reject the task if no active agent is able to claim it. If `false`, that is a warning.
  * @property {number | null} [max_retries] - How often a failed attempt is retried.
  * @property {Json} [metadata] - An object with free-form metadata. Default: none.
- * @property {OnExhausted | null} [on_exhausted] - What happens after the last attempt.
+ * @property {OnExhausted | null} [on_exhausted] - The action after the last attempt.
  * @property {TaskId | null} [parent] - The parent task. If that is cancelled, this one is too; if its lease is lost, this one
  *   returns to the queue; if it fails, this one is not affected. Default: none.
  * @property {number | null} [priority] - The priority; higher is claimed first. One point is worth one minute of age.
@@ -3299,8 +3299,8 @@
  * Optional fields of `spend.limit`.
  * @typedef {object} SpendLimitOptions
  * @property {SpendBudget} [budget] - The limits, which replace the previous ones. If omitted, there is no budget.
- * @property {SpendPayer} [of] - Whose budget it is: `{"task": "t-7"}`, `{"agent": "ada"}` or `"workspace"`. If omitted,
- *   the workspace.
+ * @property {SpendPayer} [of] - The owner of the budget: `{"task": "t-7"}`, `{"agent": "ada"}` or `"workspace"`. If
+ *   omitted, the workspace.
  * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
@@ -3833,7 +3833,7 @@
  *   values. A key with `*` is a pattern, such as `agent:ada/**`: it selects the keys of its
  *   namespace that match it at the moment of the move, possibly none.
  * @property {Json} [notes] - Further notes for the receiver, as any JSON. Default: none.
- * @property {OnLoop | null} [on_loop] - What to do if the task is handed around in a loop.
+ * @property {OnLoop | null} [on_loop] - The action if the task is handed around in a loop.
  * @property {Json} [output_keys] - Names of what the work has produced, as any JSON. Default: none.
  * @property {string | null} [reason] - The reason, which is recorded. Default: none.
  * @property {number | null} [redeliver_ms] - How long after a delivery without an answer it is delivered again, in milliseconds.
@@ -3878,7 +3878,7 @@
  *   values. A key with `*` is a pattern, such as `agent:ada/**`: it selects the keys of its
  *   namespace that match it at the moment of the move, possibly none.
  * @property {Json} [notes] - Further notes for the receiver, as any JSON. Default: none.
- * @property {OnLoop | null} [on_loop] - What to do if the task is handed around in a loop.
+ * @property {OnLoop | null} [on_loop] - The action if the task is handed around in a loop.
  * @property {Json} [output_keys] - Names of what the work has produced, as any JSON. Default: none.
  * @property {string | null} [reason] - The reason, which is recorded. Default: none.
  * @property {number | null} [redeliver_ms] - How long after a delivery without an answer it is delivered again, in milliseconds.
@@ -3925,7 +3925,7 @@
  *   values. A key with `*` is a pattern, such as `agent:ada/**`: it selects the keys of its
  *   namespace that match it at the moment of the move, possibly none.
  * @property {Json} [notes] - Further notes for the receiver, as any JSON. Default: none.
- * @property {OnLoop | null} [on_loop] - What to do if the task is handed around in a loop.
+ * @property {OnLoop | null} [on_loop] - The action if the task is handed around in a loop.
  * @property {Json} [output_keys] - Names of what the work has produced, as any JSON. Default: none.
  * @property {string | null} [reason] - The reason, which is recorded. Default: none.
  * @property {number | null} [redeliver_ms] - How long after a delivery without an answer it is delivered again, in milliseconds.

@@ -36,8 +36,8 @@ class AgentsCalls(Calls):
 
         Args:
             agent: The id of the agent.
-            capabilities: What the agent can do. Tasks and hand-offs that require capabilities
-                go to agents that have all of them.
+            capabilities: The capabilities of the agent. Tasks and hand-offs that require
+                capabilities go to agents that have all of them.
             metadata: Any JSON that describes the agent. Default: none.
             parent: The agent that supervises this one, which must have a session. When that
                 session ends, this one ends in the same commit. Default: none.
@@ -897,7 +897,7 @@ class ContractsCalls(Calls):
         Args:
             name: The name of the contract.
             keys: The keys that you depend on, at least one.
-            on_break: What happens to a command that would break it.
+            on_break: The effect on a command that would break the contract.
             token: Refuses the change once the lease, hold or session of this token is over.
             idempotency_key: Repeating the call under this key has no second effect.
             timeout: Seconds after which the call fails, besides the time that it asks to wait.
@@ -1238,7 +1238,7 @@ class HandoffsCalls(Calls):
                 selects the keys of its namespace that match it at the moment of the move,
                 possibly none.
             notes: Further notes for the receiver, as any JSON. Default: none.
-            on_loop: What to do if the task is handed around in a loop.
+            on_loop: The action if the task is handed around in a loop.
             output_keys: Names of what the work has produced, as any JSON. Default: none.
             reason: The reason, which is recorded. Default: none.
             redeliver_ms: How long after a delivery without an answer it is delivered again, in
@@ -1374,7 +1374,7 @@ class HandoffsCalls(Calls):
                 selects the keys of its namespace that match it at the moment of the move,
                 possibly none.
             notes: Further notes for the receiver, as any JSON. Default: none.
-            on_loop: What to do if the task is handed around in a loop.
+            on_loop: The action if the task is handed around in a loop.
             output_keys: Names of what the work has produced, as any JSON. Default: none.
             reason: The reason, which is recorded. Default: none.
             redeliver_ms: How long after a delivery without an answer it is delivered again, in
@@ -1520,7 +1520,7 @@ class HandoffsCalls(Calls):
                 selects the keys of its namespace that match it at the moment of the move,
                 possibly none.
             notes: Further notes for the receiver, as any JSON. Default: none.
-            on_loop: What to do if the task is handed around in a loop.
+            on_loop: The action if the task is handed around in a loop.
             output_keys: Names of what the work has produced, as any JSON. Default: none.
             reason: The reason, which is recorded. Default: none.
             redeliver_ms: How long after a delivery without an answer it is delivered again, in
@@ -3132,7 +3132,7 @@ class RulesCalls(Calls):
 
         Args:
             name: The name of the rule.
-            check: What it requires.
+            check: The requirement.
             message: A message for the violator, shown before the details. Default: none.
             on: When it applies. If omitted, always.
             severity: How serious a violation is.
@@ -3531,8 +3531,8 @@ class SpendingCalls(Calls):
 
         Args:
             budget: The limits, which replace the previous ones. If omitted, there is no budget.
-            of: Whose budget it is: `{"task": "t-7"}`, `{"agent": "ada"}` or `"workspace"`. If
-                omitted, the workspace.
+            of: The owner of the budget: `{"task": "t-7"}`, `{"agent": "ada"}` or `"workspace"`.
+                If omitted, the workspace.
             token: Refuses the change once the lease, hold or session of this token is over.
             idempotency_key: Repeating the call under this key has no second effect.
             timeout: Seconds after which the call fails, besides the time that it asks to wait.
@@ -4270,7 +4270,7 @@ class TasksCalls(Calls):
                 is a warning.
             max_retries: How often a failed attempt is retried.
             metadata: An object with free-form metadata. Default: none.
-            on_exhausted: What happens after the last attempt.
+            on_exhausted: The action after the last attempt.
             parent: The parent task. If that is cancelled, this one is too; if its lease is
                 lost, this one returns to the queue; if it fails, this one is not affected.
                 Default: none.

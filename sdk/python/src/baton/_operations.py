@@ -1,4 +1,4 @@
-"""What the protocol core knows about every operation.
+"""The facts about every operation that the protocol core needs.
 
 Made by `generate.py` from `spec/`; changes made here are overwritten."""
 

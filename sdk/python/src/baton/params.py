@@ -1,4 +1,4 @@
-"""What the operations take, where it is more than a plain value.
+"""The arguments of the operations that are more than a plain value.
 
 Made by `generate.py` from `spec/`; changes made here are overwritten."""
 
@@ -36,7 +36,7 @@ class AgentPrecondition(TypedDict):
 
 
 class ApprovalWanted(TypedDict, total=False):
-    """Who must approve a hand-off, and how long an approval is valid."""
+    """The agents that must approve a hand-off, and how long an approval is valid."""
 
     by: Sequence[str]
     """The approvers. If omitted, any agent except the giver and the receiver."""
@@ -71,7 +71,7 @@ class _ContractTermsRequired(TypedDict):
 
 
 class ContractTerms(_ContractTermsRequired, total=False):
-    """What a receiver expects of one key, or of all keys that match a pattern."""
+    """The terms that a receiver expects of one key, or of all keys that match a pattern."""
 
     fields: Sequence[str]
     """Fields that the value contains: names, or JSON Pointers (RFC 6901) such as `/owner/name`.
@@ -117,13 +117,13 @@ class CopyChanges(_CopyChangesRequired, total=False):
     """The namespaces that changed or that `entries` are in, by name."""
 
     others: Sequence[OtherChanges]
-    """What else changed, which is not synchronized, by kind."""
+    """The other changes, which are not synchronized, by kind."""
 
     seen: Sequence[Seen]
-    """What the copy includes of others, at `revision`."""
+    """The revisions of other copies that the copy includes at `revision`."""
 
     seen_before: Sequence[Seen]
-    """What it included of others at `since`."""
+    """The revisions of other copies that it included at `since`."""
 
 
 class Dot(TypedDict):
@@ -213,7 +213,7 @@ class Known(_KnownRequired, total=False):
     """A copy, and what it includes of others."""
 
     seen: Sequence[Seen]
-    """What it includes of others."""
+    """The revisions of other copies that it includes."""
 
 
 class _LockPreconditionRequired(TypedDict):
@@ -535,7 +535,7 @@ class StageDesign(_StageDesignRequired, total=False):
     """
 
     on_exhausted: OnExhausted
-    """What happens to its task after the last attempt."""
+    """The action on its task after the last attempt."""
 
     priority: int
     """The priority of its task."""
@@ -570,7 +570,7 @@ class SyncDecision(TypedDict):
     """The namespace."""
 
     take: SyncChoice
-    """Whose value to use."""
+    """The side whose value to use."""
 
 
 class _TaskPreconditionRequired(TypedDict):
@@ -614,7 +614,7 @@ class TransferContext(TypedDict, total=False):
 
 
 class WantedCheck(TypedDict, total=False):
-    """What a rule requires. Exactly one field must be given."""
+    """The check of a rule, as it is given. Exactly one field must be given."""
 
     capability: str
     """A capability that the receiver must have. If omitted, another field is required."""
@@ -676,7 +676,7 @@ Address = str | AddressHandler | AddressCapability
 """The address of a request: an agent id, `{"handler": name}` or `{"capability": name}`."""
 
 OnExhausted = str | OnExhaustedAgent
-"""What happens to a task after its last attempt has failed."""
+"""The action on a task after its last attempt has failed."""
 
 Precondition = (
     PreconditionEntry
@@ -699,7 +699,7 @@ is a pattern for keys of that namespace.
 """
 
 SpendPayer = SpendPayerTask | SpendPayerAgent | str
-"""What spending is charged to, and what can have a budget."""
+"""The accounts that spending is charged to, and that can have a budget."""
 
 __all__ = [
     "Address",

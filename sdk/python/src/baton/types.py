@@ -1,4 +1,4 @@
-"""What the operations return.
+"""The results of the operations.
 
 Made by `generate.py` from `spec/`; changes made here are overwritten."""
 
@@ -65,10 +65,10 @@ MessageStatus = Literal[
 """The status of a message."""
 
 OnBreak = Literal["warn", "refuse"]
-"""What happens to a command that would break a contract."""
+"""The effect on a command that would break a contract."""
 
 OnLoop = Literal["refuse", "review"]
-"""What happens to a task that is handed around in a loop."""
+"""The action if a task is handed around in a loop."""
 
 PipelineStatus = Literal["created", "running", "completed", "failed", "aborted"]
 """The status of a pipeline."""
@@ -97,7 +97,7 @@ StreamStatus = Literal["open", "closed"]
 """The status of a stream."""
 
 SyncChoice = Literal["ours", "theirs"]
-"""Whose value to use."""
+"""The side whose value to use."""
 
 TaskStatus = Literal[
     "pending",
@@ -111,7 +111,7 @@ TaskStatus = Literal[
 """The status of a task."""
 
 Trouble = Literal["vanished", "retyped", "renamed", "schema", "broken"]
-"""What is wrong with a key."""
+"""The kinds of problems of a key."""
 
 ValueKind = Literal["object", "array", "string", "number", "boolean", "null"]
 """The JSON type of a value."""
@@ -120,7 +120,7 @@ Verdict = Literal["retry", "complete", "fail"]
 """The verdict of a review."""
 
 Won = Literal["ours", "theirs", "merged"]
-"""Whose value is there afterwards."""
+"""The side whose value is there afterwards."""
 
 WonBy = Literal["newer", "last_write", "rule", "decision", "in_use"]
 """The reason for an outcome."""
@@ -316,7 +316,7 @@ class Agent(Record):
 
     @property
     def capabilities(self) -> list[str]:
-        """What the agent can do."""
+        """The capabilities of the agent."""
         return self.raw["capabilities"]
 
     @property
@@ -753,7 +753,7 @@ class Change(Record):
 
 
 class Check(Record):
-    """What a rule requires, compiled. It is stored as its source."""
+    """The check of a rule, compiled. It is stored as its source."""
 
     __slots__ = ()
     _required = frozenset[str]()
@@ -1022,7 +1022,7 @@ class Context(Record):
 
     @property
     def left_out(self) -> list[ContextLeftOut]:
-        """What was left out."""
+        """The items that were left out."""
         return [ContextLeftOut(each) for each in self.raw.get("left_out", [])]
 
     @property
@@ -1054,7 +1054,7 @@ class Context(Record):
 
 
 class ContextLeftOut(Record):
-    """What was left out of a context."""
+    """The items that were left out of a context."""
 
     __slots__ = ()
     _required = frozenset({"tokens", "what", "why"})
@@ -1186,7 +1186,7 @@ class ContractProblem(Record):
 
     @property
     def problem(self) -> Trouble:
-        """What is wrong."""
+        """The kind of problem."""
         return self.raw["problem"]
 
 
@@ -1203,7 +1203,7 @@ class ContractProblems(Record):
 
 
 class ContractTerms(Record):
-    """What a receiver expects of one key, or of all keys that match a pattern."""
+    """The terms that a receiver expects of one key, or of all keys that match a pattern."""
 
     __slots__ = ()
     _required = frozenset({"key"})
@@ -1264,7 +1264,7 @@ class CopyChanges(Record):
 
     @property
     def others(self) -> list[OtherChanges]:
-        """What else changed, which is not synchronized, by kind."""
+        """The other changes, which are not synchronized, by kind."""
         return [OtherChanges(each) for each in self.raw.get("others", [])]
 
     @property
@@ -1274,12 +1274,12 @@ class CopyChanges(Record):
 
     @property
     def seen(self) -> list[Seen]:
-        """What the copy includes of others, at `revision`."""
+        """The revisions of other copies that the copy includes at `revision`."""
         return [Seen(each) for each in self.raw.get("seen", [])]
 
     @property
     def seen_before(self) -> list[Seen]:
-        """What it included of others at `since`."""
+        """The revisions of other copies that it included at `since`."""
         return [Seen(each) for each in self.raw.get("seen_before", [])]
 
     @property
@@ -1390,7 +1390,7 @@ class DeclaredContract(Record):
 
     @property
     def on_break(self) -> OnBreak:
-        """What happens to a command that would break it."""
+        """The effect on a command that would break the contract."""
         return self.raw["on_break"]
 
     @property
@@ -1703,7 +1703,7 @@ class EventPage(Record):
 
 
 class Explanation(Record):
-    """What led to the state of something, latest first."""
+    """The causes of the state of something, latest first."""
 
     __slots__ = ()
     _required = frozenset({"causes", "complete", "revision", "subject"})
@@ -1796,7 +1796,7 @@ class Finding(Record):
 
     @property
     def detail(self) -> str:
-        """What violates it."""
+        """The violation, in words."""
         return self.raw["detail"]
 
     @property
@@ -2041,7 +2041,7 @@ class Handoff(Record):
 
     @property
     def on_loop(self) -> OnLoop | None:
-        """What happens if the task is handed around in a loop. Absent if not given."""
+        """The action if the task is handed around in a loop. Absent if not given."""
         return self.raw.get("on_loop")
 
     @property
@@ -2061,7 +2061,7 @@ class Handoff(Record):
 
     @property
     def receipt(self) -> Receipt | None:
-        """What the receiver got. Absent before acceptance."""
+        """The task and keys that the receiver got. Absent before acceptance."""
         return optional(Receipt, self.raw.get("receipt"))
 
     @property
@@ -2385,7 +2385,7 @@ class Join(Record):
 
     @property
     def need(self) -> int | str:
-        """What it waits for."""
+        """The condition."""
         return self.raw["need"]
 
     @property
@@ -2779,7 +2779,7 @@ class Minimal(Record):
 
     @property
     def next(self) -> Task | None:
-        """The task that was claimed in the same commit, as a whole. Absent if there is none."""
+        """The task that was claimed in the same commit, in full. Absent if there is none."""
         return optional(Task, self.raw.get("next"))
 
     @property
@@ -3064,7 +3064,7 @@ class PendingWrite(Record):
 
     @property
     def channel(self) -> str:
-        """What is written to."""
+        """The channel that is written to."""
         return self.raw["channel"]
 
     @property
@@ -3573,7 +3573,7 @@ class ReactionTrouble(Record):
 
     @property
     def detail(self) -> str:
-        """What went wrong."""
+        """The error, in words."""
         return self.raw["detail"]
 
     @property
@@ -3583,7 +3583,7 @@ class ReactionTrouble(Record):
 
 
 class Receipt(Record):
-    """What the receiver got."""
+    """The task and keys that the receiver got."""
 
     __slots__ = ()
     _required = frozenset({"state_bytes"})
@@ -3688,7 +3688,7 @@ class Rule(Record):
 
     @property
     def check(self) -> Check:
-        """What it requires."""
+        """The requirement."""
         return Check(self.raw["check"])
 
     @property
@@ -4004,7 +4004,8 @@ class Source(Record):
 
 
 class SpendAccount(Record):
-    """What was spent by a task with its subtasks, an agent or the workspace, and its budget."""
+    """The spending of a task with its subtasks, of an agent or of the workspace, and its budget.
+    """
 
     __slots__ = ()
     _required = frozenset({"of", "spent", "used_up"})
@@ -4016,7 +4017,7 @@ class SpendAccount(Record):
 
     @property
     def left(self) -> SpendBudget | None:
-        """What is left of the budget. Absent if there is none."""
+        """The remaining budget. Absent if there is none."""
         return optional(SpendBudget, self.raw.get("left"))
 
     @property
@@ -4036,7 +4037,7 @@ class SpendAccount(Record):
 
 
 class SpendAmounts(Record):
-    """What something has cost."""
+    """An amount of spending."""
 
     __slots__ = ()
     _required = frozenset({"calls", "cost_micros", "tokens"})
@@ -4656,12 +4657,12 @@ class SyncOutcome(Record):
 
     @property
     def won(self) -> Won:
-        """Whose value is there afterwards."""
+        """The side whose value is there afterwards."""
         return self.raw["won"]
 
 
 class SyncReport(Record):
-    """What a synchronization did."""
+    """The result of a synchronization."""
 
     __slots__ = ()
     _required = frozenset({"changed", "copy", "outcomes", "revision", "with", "workspace"})
@@ -4689,7 +4690,7 @@ class SyncReport(Record):
 
     @property
     def others(self) -> list[OtherChanges]:
-        """What else changed in the other copy, and was not synchronized, by kind."""
+        """The other changes in the other copy, which were not synchronized, by kind."""
         return [OtherChanges(each) for each in self.raw.get("others", [])]
 
     @property
@@ -4865,7 +4866,7 @@ class Task(Record):
 
     @property
     def on_exhausted(self) -> dict[str, Any] | str:
-        """What happens after the last attempt."""
+        """The action after the last attempt."""
         return self.raw["on_exhausted"]
 
     @property
