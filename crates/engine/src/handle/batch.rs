@@ -19,8 +19,8 @@ impl Baton {
     /// Executes calls in this order, each independently.
     ///
     /// Every call is submitted before the next one, even if its workspace must be loaded for it, so
-    /// that a query sees the effects of the commands before it. Only the wait until they are durable
-    /// is shared.
+    /// that a query sees the effects of the commands before it. Only the wait until they are
+    /// durable is shared.
     pub async fn batch(
         &self,
         caller: &Caller,
