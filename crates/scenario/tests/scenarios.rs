@@ -11,13 +11,22 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../spec/scenarios")
 }
 
+/// Scenarios that run at the same time: most of their time is spent waiting for the disk.
+const THREADS: usize = 4;
+
 /// Runs all of them, each on its own backend, and reports all failures.
-fn run_all<S: Backend>(backend: impl Fn() -> S) {
-    let failed: Vec<String> = scripts(&folder())
-        .iter()
-        .flat_map(|script| run(script, &mut backend()))
-        .map(|failed| failed.to_string())
-        .collect();
+fn run_all<S: Backend>(backend: impl Fn() -> S + Sync) {
+    let (scripts, backend) = (&scripts(&folder()), &backend);
+    let run_share = |first: usize| {
+        let share = scripts.iter().skip(first).step_by(THREADS);
+        share.flat_map(|script| run(script, &mut backend())).collect::<Vec<_>>()
+    };
+    let failed: Vec<String> = std::thread::scope(|scope| {
+        let threads: Vec<_> =
+            (0..THREADS).map(|first| scope.spawn(move || run_share(first))).collect();
+        let shares = threads.into_iter().map(|thread| thread.join().expect("it does not panic"));
+        shares.flatten().map(|failed| failed.to_string()).collect()
+    });
     assert!(failed.is_empty(), "{} failed\n\n{}\n", failed.len(), failed.join("\n\n"));
 }
 
