@@ -195,15 +195,15 @@ fn lists_grow_at_the_end() {
 #[rustfmt::skip] // Columns.
 fn unions_add_new_elements() {
     check(Patch::Union, Some(Merge::Union), &[
-        ("-",          "[1,1,1.0]",   "[1]"),
-        ("-",          "1",           "[1]"),
-        ("[3,1]",      "[2,1,3,2]",   "[3,1,2]"),
-        ("[1,1]",      "1.0",         "[1,1]"),
-        ("[ 1 ]",      "[ ]",         "[1]"),
+        ("-",          "[1,1,1.0]",  "[1]"),
+        ("-",          "1",          "[1]"),
+        ("[3,1]",      "[2,1,3,2]",  "[3,1,2]"),
+        ("[1,1]",      "1.0",        "[1,1]"),
+        ("[ 1 ]",      "[ ]",        "[1]"),
         (r#"[{"a":1,"b":2}]"#, r#"[{ "b":2, "a":1.0}, {"a":1}]"#, r#"[{"a":1,"b":2},{"a":1}]"#),
         ("[null]",     "[false,null,0]", "[null,false,0]"),
-        ("true",       "1",           "!the existing value must be a list, but its type is boolean"),
-        ("null",       "[]",          "!the existing value must be a list, but its type is null"),
+        ("true",       "1",          "!the existing value must be a list, but its type is boolean"),
+        ("null",       "[]",         "!the existing value must be a list, but its type is null"),
     ]);
 }
 
