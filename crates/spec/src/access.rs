@@ -74,7 +74,7 @@ fn revoke() -> Value {
 
 fn grant() -> Value {
     let answer =
-        ("What the token permits; without tokens, the role is `admin`.", &reference("Grant"));
+        ("The permissions of the token; without tokens, the role is `admin`.", &reference("Grant"));
     let summary = "Get the permissions of the caller";
     described("access.grant", summary, 200, answer)
 }

@@ -273,14 +273,14 @@ fn answers(vocabulary: &Vocabulary) -> Map<String, Value> {
         "required": ["error"],
     });
     let return_form = json!({
-        "description": "Which form of a record a write is answered with.",
+        "description": "The form of the record in the answer to a write.",
         "type": "string",
         "enum": ["minimal", "representation"],
     });
     let words = [
         ("code", "Error code, stable across releases."),
-        ("detail", "What happened, as a sentence."),
-        ("hint", "What to do next, as a sentence."),
+        ("detail", "A description of the error, as a sentence."),
+        ("hint", "The next step, as a sentence."),
     ];
     let mut fields: Map<String, Value> = words
         .into_iter()

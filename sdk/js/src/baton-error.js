@@ -4,8 +4,8 @@
  * @typedef {object} Problem
  * @property {string} code - Stable across releases, such as `state.version_conflict`.
  * @property {Kind} kind - What the caller should do about it.
- * @property {string} detail - What happened, as a sentence.
- * @property {string} hint - What to do next, as a sentence.
+ * @property {string} detail - A description of the error, as a sentence.
+ * @property {string} hint - The next step, as a sentence.
  */
 
 /** Why a call failed. Every error of the SDK is of this class; the subclass is that of its kind. */

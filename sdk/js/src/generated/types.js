@@ -1096,8 +1096,8 @@
  * An error. Further members are facts about it.
  * @typedef {object} Problem
  * @property {string} code - Error code, stable across releases.
- * @property {string} detail - What happened, as a sentence.
- * @property {string} hint - What to do next, as a sentence.
+ * @property {string} detail - A description of the error, as a sentence.
+ * @property {string} hint - The next step, as a sentence.
  * @property {Kind} kind - The category of the error.
  * @property {number} status - The HTTP status.
  * @property {string} title - The title of the HTTP status.

@@ -13,8 +13,8 @@ class BatonError(Exception):
         code: A stable word such as `state.version_conflict`; `docs/errors.md` lists all of them.
         kind: How to react: `invalid`, `denied`, `not_found`, `conflict`, `stale`, `too_large`,
             `exhausted` or `unavailable`. There is one subclass for each.
-        detail: What happened, as a sentence.
-        hint: What to do next, as a sentence.
+        detail: A description of the error, as a sentence.
+        hint: The next step, as a sentence.
         facts: What else the server reported, such as the winning `entry` of a conflict.
     """
 
