@@ -112,7 +112,9 @@ impl Drain {
     async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
         let (begun, wait) = (Instant::now(), Duration::from_millis(self.wait));
         let mut server = ask(context, "drain", self.server).await?;
-        while !server.shards.is_empty() {
+        // The answer describes the server before the drain: it may take a shard until it sees it.
+        let mut is_seen = false;
+        while !is_seen || !server.shards.is_empty() {
             let left = server.shards.len();
             if wait.is_zero() {
                 let text = format!("{} gives {left} shards to the others", name(&server));
@@ -127,9 +129,9 @@ impl Drain {
             let status: ClusterStatus =
                 context.administer(Method::GET, "access/cluster", None).await?;
             match status.servers.into_iter().find(|row| row.id == server.id) {
-                Some(row) => server = row,
+                Some(row) => (is_seen, server) = (row.draining, row),
                 // It was stopped meanwhile, or was declared gone: it has no shards.
-                None => server.shards.clear(),
+                None => (is_seen, server.shards) = (true, Vec::new()),
             }
         }
         output.said(&server, &format!("{} has no shards", name(&server)))
