@@ -287,6 +287,15 @@ pub(crate) fn known(words: &[String]) -> Option<String> {
     Some(found.join(" "))
 }
 
+/// Whether the last argument of a command, given by its full name, is a value or a text.
+pub(crate) fn takes_text(name: &str) -> bool {
+    let command = with_aliases(Arguments::command());
+    let found = name.split(' ').try_fold(&command, |inner, word| inner.find_subcommand(word));
+    let last = found.and_then(|command| command.get_positionals().last());
+    let help = last.and_then(clap::Arg::get_help).map(ToString::to_string).unwrap_or_default();
+    help.contains("JSON")
+}
+
 /// The command in the usage line of clap: `state set` in `Usage: baton state set <KEY>`.
 fn command_in(said: &str) -> String {
     let usage = said.lines().find_map(|line| line.trim().strip_prefix("Usage: baton "));
