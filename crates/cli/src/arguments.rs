@@ -144,10 +144,11 @@ const HELP_TEMPLATE: &str =
     "{about-with-newline}\n{usage-heading} {usage}{after-help}\n\n{all-args}";
 
 /// The other names that people try first, for every command that has none of that name.
-const ALIASES: [(&str, &[&str]); 8] = [
+const ALIASES: [(&str, &[&str]); 9] = [
     ("ls", &["list"]),
     ("get", &["show"]),
     ("show", &["get"]),
+    ("set", &["put"]),
     ("add", &["create", "new"]),
     ("create", &["add", "new"]),
     ("done", &["complete"]),
@@ -331,6 +332,22 @@ mod tests {
         let said = "error: x\n\n  tip: some similar subcommands exist: 'top', 'topic'\n";
         assert_eq!(tip_in(said), "did you mean `top` or `topic`?");
         assert_eq!(tip_in("error: x\n"), "");
+    }
+
+    #[test]
+    fn the_names_that_people_try_first_are_accepted() {
+        for (given, usual) in [
+            ("state put", "state set"),
+            ("state rm", "state delete"),
+            ("task list", "task ls"),
+            ("task show", "task get"),
+            ("task create", "task add"),
+            ("task complete", "task done"),
+            ("secret put", "secret put"),
+        ] {
+            let words: Vec<String> = given.split(' ').map(str::to_owned).collect();
+            assert_eq!(known(&words).as_deref(), Some(usual), "{given}");
+        }
     }
 
     #[test]
