@@ -317,6 +317,9 @@ crate::refusals! {
 
 fn now_held(lease: Option<&Lease>) -> String {
     match lease {
+        Some(Lease { holder, abandoned: true, .. }) => {
+            format!("the session of `{holder}`, which offers it, has ended")
+        }
         Some(Lease { holder, .. }) => format!("`{holder}` holds it"),
         None => "no agent holds it".to_owned(),
     }
