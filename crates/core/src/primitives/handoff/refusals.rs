@@ -26,7 +26,7 @@ crate::refusals! {
         } => {
             code: "handoff.not_found",
             kind: NotFound,
-            hint: "list the hand-offs; ended ones are eventually removed",
+            hint: "list the hand-offs with handoff.list; ended ones are eventually removed",
             cause: "It was never made, or it ended so long ago that it was evicted.",
             remedy: "List the hand-offs. The history shows what happened to old ones.",
         }

@@ -23,7 +23,7 @@ crate::refusals! {
         } => {
             code: "task.not_found",
             kind: NotFound,
-            hint: "list the tasks; finished ones are eventually removed",
+            hint: "list the tasks with task.list; finished ones are eventually removed",
             cause: "It was never created, or it finished long ago: the latest 100,000 finished \
                 tasks are kept, fewer if they take more than 256 MiB.",
             remedy: "List the tasks. The history of a removed task is still available for a while.",
