@@ -12,9 +12,10 @@
 //! | `secrets` | secrets encrypted with a key that the servers share |
 //! | `network` | the thread that waits for the network |
 //!
-//! The rules of ownership, which the simulator also runs, are in `baton_log::ownership`. Without the
-//! feature `rosters` only rules and data remain, which need no network: placement, views, spools and
-//! caches.
+//! The rules of ownership, which the simulator also runs, are in `baton_log::ownership`.
+//!
+//! Without the feature `rosters` only rules and data remain, which need no network: placement,
+//! views, spools and caches.
 //!
 //! Deliberately absent: how a fact becomes durable, which is the business of each store.
 

@@ -11,7 +11,7 @@ use crate::world::broken;
 
 /// How long it takes at most until one server serves each shard and nothing waits.
 const SETTLED_MS: u64 = 60_000;
-/// How often in a row all servers must be content: one that has just joined is not given shards yet.
+/// How often in a row all servers must be content: one that has just joined is given no shards yet.
 const PLACED_FOR_MIN: usize = 30;
 /// Requests that agents still make before they stop.
 const LAST_ACTS: u64 = 30;

@@ -11,15 +11,15 @@
 //!
 //! The engines are real, and so are the rules by which a server takes over, answers reads and
 //! resolves unknown outcomes ([`baton_log::ownership`]), and those by which shards are placed
-//! ([`baton_cluster::placement`]). The auditor is the one of a single server: whatever the servers do
-//! to each other, callers must not be able to tell.
+//! ([`baton_cluster::placement`]). The auditor is the one of a single server: whatever the servers
+//! do to each other, callers must not be able to tell.
 //!
 //! Demanded in addition: epochs never fall; what a server reports as written is in the log, and
 //! what it reports as not written never is; a read shows everything that any caller knew when it
 //! was sent; no lease ends early because of a takeover; the files that the owner refers to are
-//! there; a shard contains its own workspaces only; no shard remains without a server that serves it
-//! while one could; at the end one server owns each shard, no server has more than its share, and
-//! everything is there.
+//! there; a shard contains its own workspaces only; no shard remains without a server that serves
+//! it while one could; at the end one server owns each shard, no server has more than its share,
+//! and everything is there.
 //!
 //! | module | part |
 //! |---|---|
