@@ -9,7 +9,7 @@ scenarios! {
         (0, "ada", r#"rule.add plan check={"required_keys":["shared/plan","tone"]}"#,
             r#"rule.added plan error {"required_keys":["shared/plan","tone"]}"#),
         (0, "ada", "contract.check", concat!(r#"{"problems":{"problems":[{"key":"shared/plan","#,
-            r#""problem":"vanished","detail":"`shared/plan` is not there","#,
+            r#""problem":"vanished","detail":"`shared/plan` does not exist","#,
             r#""depended_on_by":["rule:plan"]}]}}"#)),
         (0, "ada", "state.set shared/plan 1", "state.set shared/plan v1 = 1"),
         (0, "ada", "contract.check", r#"{"problems":{"problems":[]}}"#),
