@@ -37,7 +37,12 @@ impl GiveWay {
         self.done += units;
         if self.done >= UNITS {
             self.done = 0;
-            std::thread::yield_now();
+            Self::now();
         }
+    }
+
+    /// As many units were done as a thread may do in a row.
+    pub(crate) fn now() {
+        std::thread::yield_now();
     }
 }

@@ -30,6 +30,7 @@ use serde::de::DeserializeOwned;
 use thiserror::Error;
 
 use crate::codec::{CodecError, SCHEMA};
+use crate::give_way::GiveWay;
 use crate::sorted_table::{SortedTable, SortedTableError, SortedTableWriter};
 
 /// The kind of sorted table that is a snapshot.
@@ -43,6 +44,8 @@ const HANDOFF_MARK: u8 = 4;
 const CODEC: u8 = 1;
 /// Below this many frames a second thread costs more than it saves.
 const PAGES_WORTH_A_THREAD: usize = 64;
+/// A record is encoded here; an entry is packed already.
+const UNITS_OF_A_RECORD: usize = 16;
 
 /// Why a snapshot could not be written or read.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -95,14 +98,18 @@ impl SnapshotWriter {
 
     /// Completes the snapshot.
     pub fn finish(mut self) -> Result<(), SnapshotError> {
+        let mut give_way = GiveWay::default();
         for task in &std::mem::take(&mut self.tasks) {
             self.record(TASK_MARK, task.id.as_str().as_bytes(), &**task)?;
+            give_way.after(UNITS_OF_A_RECORD);
         }
         for (number, part) in (0_u32..).zip(&std::mem::take(&mut self.checkpoints)) {
             self.record(CHECKPOINT_MARK, &number.to_be_bytes(), part)?;
+            give_way.after(UNITS_OF_A_RECORD);
         }
         for handoff in &std::mem::take(&mut self.handoffs) {
             self.record(HANDOFF_MARK, handoff.id.as_str().as_bytes(), &**handoff)?;
+            give_way.after(UNITS_OF_A_RECORD);
         }
         self.table.finish()?;
         Ok(())

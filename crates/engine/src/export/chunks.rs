@@ -9,9 +9,12 @@ use sha2::{Digest, Sha256};
 
 use super::CHUNK_BYTES_MAX;
 use crate::error::Error;
+use crate::give_way::GiveWay;
 
 /// The size of a chunk's header.
 const HEAD_BYTES: usize = 9;
+/// How much is digested and written before the thread gives way: some tens of microseconds.
+const PART_BYTES: usize = 32 << 10;
 
 /// Why chunks cannot be read. The reader adds the kind of file.
 #[derive(Debug, PartialEq, Eq)]
@@ -76,9 +79,15 @@ impl ChunkWriter {
     }
 
     fn put(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        self.digest.update(bytes);
-        self.bytes += bytes.len() as u64;
-        self.output.write_all(bytes).map_err(|error| unwritable(&error))
+        for part in bytes.chunks(PART_BYTES) {
+            self.digest.update(part);
+            self.bytes += part.len() as u64;
+            self.output.write_all(part).map_err(|error| unwritable(&error))?;
+            if part.len() == PART_BYTES {
+                GiveWay::now();
+            }
+        }
+        Ok(())
     }
 }
 
@@ -175,4 +184,40 @@ impl<R: Read> ChunkReader<R> {
 pub(crate) fn json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ChunkError> {
     let text = std::str::from_utf8(bytes).map_err(|error| damaged(error.to_string()))?;
     serde_json::from_str(text).map_err(|error| damaged(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Result as IoResult;
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    /// The sizes of what is written.
+    #[derive(Clone, Default)]
+    struct Sizes(Arc<Mutex<Vec<usize>>>);
+
+    impl Write for Sizes {
+        fn write(&mut self, bytes: &[u8]) -> IoResult<usize> {
+            self.0.lock().unwrap().push(bytes.len());
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> IoResult<()> {
+            Ok(())
+        }
+    }
+
+    /// Between the parts, the thread gives way to those that serve callers.
+    #[test]
+    fn a_large_chunk_is_digested_and_written_in_small_parts() {
+        let sizes = Sizes::default();
+        let mut writer = ChunkWriter::begin(Box::new(sizes.clone()), *b"BATONTST", 1).unwrap();
+        writer.chunk(7, &vec![1; CHUNK_BYTES_MAX]).unwrap();
+        let total = writer.finish(5).unwrap();
+        let sizes = sizes.0.lock().unwrap();
+        assert_eq!(sizes.iter().sum::<usize>() as u64, total);
+        assert_eq!(sizes.iter().max(), Some(&PART_BYTES));
+        assert_eq!(sizes.iter().filter(|size| **size == PART_BYTES).count(), 8);
+    }
 }
