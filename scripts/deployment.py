@@ -238,6 +238,10 @@ def systemd(unit, settings):
     data = re.search(r'^data = "(.*)"$', settings.read_text(), re.MULTILINE).group(1)
     check(data == f"/var/lib/{values['StateDirectory']}", where, f"data are in {data}")
     check(values["ExecReload"] == "/bin/kill -HUP $MAINPID", where, "it does not reload")
+    # Calls of excluded groups that the program makes: without them it works, but less well.
+    allowed = " ".join(re.findall(r"^SystemCallFilter=([^~].*)$", text, re.MULTILINE)).split()
+    missing = {"prlimit64", "setpriority"} - set(allowed)
+    check(not missing, where, f"the program may not call {sorted(missing)}")
 
 
 VARIABLES = known_variables()

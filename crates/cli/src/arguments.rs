@@ -144,10 +144,11 @@ const HELP_TEMPLATE: &str =
     "{about-with-newline}\n{usage-heading} {usage}{after-help}\n\n{all-args}";
 
 /// The other names that people try first, for every command that has none of that name.
-const ALIASES: [(&str, &[&str]); 8] = [
+const ALIASES: [(&str, &[&str]); 9] = [
     ("ls", &["list"]),
     ("get", &["show"]),
     ("show", &["get"]),
+    ("set", &["put"]),
     ("add", &["create", "new"]),
     ("create", &["add", "new"]),
     ("done", &["complete"]),
@@ -287,6 +288,15 @@ pub(crate) fn known(words: &[String]) -> Option<String> {
     Some(found.join(" "))
 }
 
+/// Whether the last argument of a command, given by its full name, is a value or a text.
+pub(crate) fn takes_text(name: &str) -> bool {
+    let command = with_aliases(Arguments::command());
+    let found = name.split(' ').try_fold(&command, |inner, word| inner.find_subcommand(word));
+    let last = found.and_then(|command| command.get_positionals().last());
+    let help = last.and_then(clap::Arg::get_help).map(ToString::to_string).unwrap_or_default();
+    help.contains("JSON")
+}
+
 /// The command in the usage line of clap: `state set` in `Usage: baton state set <KEY>`.
 fn command_in(said: &str) -> String {
     let usage = said.lines().find_map(|line| line.trim().strip_prefix("Usage: baton "));
@@ -322,6 +332,22 @@ mod tests {
         let said = "error: x\n\n  tip: some similar subcommands exist: 'top', 'topic'\n";
         assert_eq!(tip_in(said), "did you mean `top` or `topic`?");
         assert_eq!(tip_in("error: x\n"), "");
+    }
+
+    #[test]
+    fn the_names_that_people_try_first_are_accepted() {
+        for (given, usual) in [
+            ("state put", "state set"),
+            ("state rm", "state delete"),
+            ("task list", "task ls"),
+            ("task show", "task get"),
+            ("task create", "task add"),
+            ("task complete", "task done"),
+            ("secret put", "secret put"),
+        ] {
+            let words: Vec<String> = given.split(' ').map(str::to_owned).collect();
+            assert_eq!(known(&words).as_deref(), Some(usual), "{given}");
+        }
     }
 
     #[test]

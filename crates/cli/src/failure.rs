@@ -217,6 +217,9 @@ fn usage_hint(reason: &str, tip: &str, command: &str) -> String {
     let advice = match quoted {
         "--port" if is_unexpected => "use --listen ADDRESS:PORT",
         _ if is_unexpected && looks_like_json => "put JSON in single quotes",
+        word if is_unexpected && !word.starts_with('-') && arguments::takes_text(command) => {
+            "put text of several words in quotes"
+        }
         _ if has_no_token && command.starts_with("task ") => CLAIM_FIRST,
         _ => tip,
     };

@@ -34,7 +34,7 @@ baton_core::refusals! {
         NotJson { given: String, reason: JsonError, has_string_option: bool } => {
             code: "cli.not_json",
             kind: Invalid,
-            hint: "write text as a JSON string: '\"text\"'",
+            hint: "correct the JSON, or write text as a JSON string: '\"text\"'",
             hint_if: { has_string_option: true } => "write text as a JSON string, '\"text\"', or \
                 use --string",
             cause: "Usually text without quotes: the shell removes one pair.",

@@ -73,7 +73,6 @@ impl Source {
     pub(crate) fn json_or_text(&self) -> Result<Json, Failure> {
         let parsed = self.json();
         let Err(refused) = parsed else { return parsed };
-        let looks_like_json = |text: &str| text.trim_start().starts_with(['{', '[', '"']);
         match self {
             Self::Here(text) if !looks_like_json(text) => self.string(),
             Self::Here(_) | Self::Stdin | Self::File(_) => Err(refused),
@@ -112,6 +111,17 @@ impl Source {
         let refuse = |reason| Fault::Misshapen { given: self.to_string(), reason };
         Ok(json.to().map_err(refuse)?)
     }
+}
+
+/// Whether a text was probably meant as JSON: `[1, 2` was, `[urgent] call back` was not.
+fn looks_like_json(text: &str) -> bool {
+    let text = text.trim_start();
+    let Some(inner) = text.strip_prefix('[') else { return text.starts_with(['{', '"']) };
+    let inner = inner.trim_start();
+    let is_value = |sign: char| sign.is_ascii_digit() || "{[\"-]".contains(sign);
+    inner.is_empty()
+        || inner.starts_with(is_value)
+        || ["true", "false", "null"].iter().any(|word| inner.starts_with(word))
 }
 
 impl std::fmt::Display for Source {
@@ -227,10 +237,12 @@ mod tests {
             ("true", "true"),
             (r#"{"step": 1}"#, r#"{"step": 1}"#),
             (r#""quoted""#, r#""quoted""#),
+            ("[urgent] call back", r#""[urgent] call back""#),
+            ("[1, 2]", "[1, 2]"),
         ] {
             assert_eq!(read(text).unwrap().as_str(), expected, "{text}");
         }
-        for text in ["{step: 1}", "[1,", "\"half"] {
+        for text in ["{step: 1}", "[1,", "[", "[true or", "[ {a", "\"half"] {
             assert!(read(text).is_err(), "{text}");
         }
     }

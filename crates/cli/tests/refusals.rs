@@ -125,6 +125,15 @@ fn values_come_from_files_and_stdin() {
 }
 
 #[test]
+fn the_input_of_a_pipeline_may_be_text() {
+    let server = Server::start();
+    let words = ["pipeline", "create", "article", "--stage", "write", "--input", "the tides"];
+    assert_eq!(Ran::of(server.command(words), "").json()["input"], "the tides");
+    let words = ["pipeline", "start", "article", "write", "only those of the moon"];
+    assert_eq!(Ran::of(server.command(words), "").json()["input"], "only those of the moon");
+}
+
+#[test]
 fn a_watch_ends_quietly_on_a_closed_pipe_or_an_interrupt() {
     let server = Server::start();
     assert_eq!(server.run("state set plan 1").code, 0);
@@ -234,6 +243,9 @@ fn a_usage_error_names_the_next_step() {
         ("task claim --wait 5", "see `baton help task claim`"),
         ("token create x --role foo", "see `baton help token create`"),
         ("serve --listen 48211", "see `baton help serve`"),
+        ("topic publish news hello world", "put text of several words in quotes; see `baton help"),
+        ("state set title release plan", "put text of several words in quotes; see `baton help"),
+        ("inbox ls bob", "see `baton help inbox ls`"),
         ("task done a", "claim it first: eval \"$(baton task claim --env)\", or give --token"),
         ("workspace delete wy", "to proceed, repeat the command with --yes"),
         ("--config none.toml state ls", "name an existing file"),

@@ -14,6 +14,8 @@
 
 use std::collections::BTreeSet;
 
+use baton_log::planted;
+
 use crate::view::{ServerRow, View};
 
 /// How often another server must have beaten before shards are given to it: a server that fails at
@@ -60,7 +62,9 @@ pub fn next(view: &View, held: &BTreeSet<u32>) -> Vec<Act> {
                 given += 1;
                 acts.push(Act::Give { shard: number });
             }
-        } else if is_mine || (row.owner.is_none() && is_wanted) {
+        } else if (is_mine && !planted::is("placement.unanswered_take_forgotten"))
+            || (row.owner.is_none() && is_wanted)
+        {
             // What the store says to be mine and is not held was taken without an answer.
             acts.push(Act::Take { shard: number, epoch: row.epoch });
         }

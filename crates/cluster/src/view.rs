@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use baton_log::ownership::Observation;
+use baton_log::planted;
 use rustix::time::{ClockId, clock_gettime};
 
 /// Shards of a log: more than servers will ever share it, and few enough for one of them.
@@ -69,6 +70,18 @@ pub struct ShardRow {
     pub owner: Option<String>,
 }
 
+impl ShardRow {
+    /// A shard as it is stored, where these servers are alive.
+    #[must_use]
+    pub fn seen(epoch: i64, owner: Option<String>, servers: &[ServerRow]) -> Self {
+        let is_alive = |owner: &String| {
+            let is_there = servers.iter().any(|server| server.id == *owner);
+            is_there || planted::is("placement.owner_gone_keeps_shards")
+        };
+        Self { epoch, owner: owner.filter(is_alive) }
+    }
+}
+
 /// The servers and shards, as one of the servers has seen them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct View {
@@ -112,7 +125,7 @@ impl View {
     }
 }
 
-/// What was seen of the other servers, by the clock of this machine.
+/// What was seen of the other servers, by the clock of the machine that looks.
 #[derive(Debug, Default)]
 pub struct Observations(HashMap<String, Observation<()>>);
 
@@ -122,12 +135,12 @@ impl Observations {
         self.0.clear();
     }
 
-    /// Observes a server. Whether it was silent for so long that it may be declared gone.
-    pub fn is_silent(&mut self, server: &ServerRow) -> bool {
-        let now = now_ms();
+    /// Observes a server at this time. Whether it was silent for so long that it may be declared
+    /// gone.
+    pub fn is_silent(&mut self, server: &ServerRow, now_ms: u64) -> bool {
         let observation = self.0.entry(server.id.clone()).or_default();
-        observation.see((), server.beat, now);
-        observation.is_silent(now)
+        observation.see((), server.beat, now_ms);
+        observation.is_silent(now_ms)
     }
 
     /// Forgets servers other than these.

@@ -14,7 +14,10 @@
 //! | `shared.revives_after_gone` | a server that was declared gone sends heartbeats again |
 //! | `shared.tail_not_read_again` | a new owner continues after the tail that it saw as a standby |
 //! | `shared.fenced_without_looking` | a fenced append is reported as lost without a look |
+//! | `shared.given_shard_still_answers` | a shard that is being given back answers reads |
 //! | `shared.unknown_reported_as_lost` | an append of unknown outcome is reported as lost |
+//! | `placement.unanswered_take_forgotten` | a shard that was taken without an answer is idle |
+//! | `placement.owner_gone_keeps_shards` | a shard is left to an owner that was declared gone |
 //!
 //! Without the feature `planted` the check is a constant `false` and the bugs are not compiled.
 

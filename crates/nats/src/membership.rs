@@ -418,8 +418,7 @@ impl Heart {
                 continue;
             };
             let ShardFact { epoch, server } = row.fact()?;
-            let is_alive = |owner: &String| servers.iter().any(|server| server.id == *owner);
-            *shard = ShardRow { epoch, owner: server.filter(is_alive) };
+            *shard = ShardRow::seen(epoch, server, &servers);
         }
         let me = self.me.clone();
         Ok(View { me, looked_at_ms: sent, servers, shards, ..View::default() })
@@ -432,7 +431,7 @@ impl Heart {
         fact: ServerFact,
         sequence: u64,
     ) -> Result<bool, Failure> {
-        if server.id == self.me || !self.observed.is_silent(server) {
+        if server.id == self.me || !self.observed.is_silent(server, now_ms()) {
             return Ok(false);
         }
         let subject = server_subject(&self.nats.location().prefix, &server.id);

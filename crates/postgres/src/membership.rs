@@ -297,11 +297,7 @@ impl Heart {
         }
         self.observed.keep(&servers);
         let rows = session.query(SHARDS, &[]).await?;
-        let shards = rows.iter().map(|row| {
-            let owner: String = row.get(1);
-            let is_alive = servers.iter().any(|server| server.id == owner);
-            ShardRow { epoch: row.get(0), owner: is_alive.then_some(owner) }
-        });
+        let shards = rows.iter().map(|row| ShardRow::seen(row.get(0), Some(row.get(1)), &servers));
         let shards = shards.collect();
         self.session = Some(session);
         let view = View { me, looked_at_ms: sent, heartbeat, log_clock_ms, ..View::default() };
@@ -331,7 +327,7 @@ impl Heart {
         session: &Session,
         server: &ServerRow,
     ) -> Result<bool, Failure> {
-        if server.id == self.me || !self.observed.is_silent(server) {
+        if server.id == self.me || !self.observed.is_silent(server, now_ms()) {
             return Ok(false);
         }
         let judged = [Value::Text(server.id.clone()), Value::Long(server.beat)];

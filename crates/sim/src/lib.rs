@@ -27,7 +27,7 @@
 //! | `maintenance` | maintenance, snapshots in slices, fresh servers that must show the same |
 //! | `faults`, `recovery` | kills, power cuts, failing operations, and what must exist afterwards |
 //! | `convergence` | the end: faults stop, everything that is due happens |
-//! | `servers` | several servers that share one log |
+//! | `servers` | several servers that share a database with one shard or several |
 //! | `story` | requests and answers in words |
 //! | [`coverage`], [`trace`] | which rare events occurred, and the trace |
 //!
@@ -86,14 +86,23 @@ pub fn simulate(seed: u64, steps: Option<u64>, listener: Option<Listener>) -> Ou
     Outcome { seed, steps, faults, digest, coverage, breach }
 }
 
-/// Runs one seed of several servers that share one log.
+/// How many servers share how many shards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FleetSize {
+    /// The number of servers.
+    pub servers: usize,
+    /// The number of shards. One is owned by one server at a time; several are placed among them.
+    pub shards: u32,
+}
+
+/// Runs one seed of several servers that share one database.
 pub fn simulate_servers(
     seed: u64,
-    servers: usize,
+    size: FleetSize,
     steps: Option<u64>,
     listener: Option<Listener>,
 ) -> Outcome {
-    let mut fleet = Fleet::new(seed, servers, steps, listener);
+    let mut fleet = Fleet::new(seed, size, steps, listener);
     let breach = breach_of(|| fleet.run());
     let digest = fleet.trace.digest();
     let Fleet { steps, faults, coverage, .. } = fleet;

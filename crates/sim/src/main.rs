@@ -4,19 +4,22 @@
 //!   baton-sim --seeds 2000 [--start N] [--steps N]     many seeds, on two threads
 //!   baton-sim --seed N -v                              one seed, with its trace
 //!   baton-sim --servers 3 --seeds 2000                 several servers that share one log
+//!   baton-sim --servers 3 --shards 4 --seeds 2000      several shards, placed among them
 //! ```
 #![expect(clippy::print_stdout, reason = "this is a program, and its output is its purpose")]
 
 use std::process::ExitCode;
 use std::sync::Mutex;
 
-use baton_sim::coverage::{Coverage, SOMETIMES, SOMETIMES_SHARED};
-use baton_sim::{Outcome, simulate, simulate_servers};
+use baton_sim::coverage::{Coverage, SOMETIMES, SOMETIMES_SHARDS, SOMETIMES_SHARED};
+use baton_sim::{FleetSize, Outcome, simulate, simulate_servers};
 
 /// One in this many seeds is run twice, and must give the same result.
 const TWICE_EVERY: u64 = 50;
 /// From this many seeds on, every rare event must have occurred.
 const COVERAGE_FROM: u64 = 1_000;
+/// More shards than servers in memory ever need.
+const SHARDS_MAX: u64 = 64;
 /// The maximum number of reported failures.
 const SHOWN_MAX: usize = 20;
 
@@ -26,21 +29,36 @@ struct Arguments {
     steps: Option<u64>,
     /// The number of servers that share one log; none if there is one on a disk.
     servers: Option<u64>,
+    /// How many shards it has.
+    shards: u64,
     verbose: bool,
 }
 
 impl Arguments {
     fn simulate(&self, seed: u64, listener: Option<fn(&str)>) -> Outcome {
         let servers = self.servers.and_then(|servers| usize::try_from(servers).ok());
-        match servers {
-            Some(servers) => simulate_servers(seed, servers, self.steps, listener),
-            None => simulate(seed, self.steps, listener),
+        match (servers, u32::try_from(self.shards)) {
+            (Some(servers), Ok(shards)) => {
+                simulate_servers(seed, FleetSize { servers, shards }, self.steps, listener)
+            }
+            _ => simulate(seed, self.steps, listener),
         }
     }
 
     /// The rare events that occur in some seeds.
-    fn sometimes(&self) -> &'static [&'static str] {
-        if self.servers.is_some() { &SOMETIMES_SHARED } else { &SOMETIMES }
+    fn sometimes(&self) -> Vec<&'static str> {
+        match (self.servers, self.shards) {
+            (None, _) => SOMETIMES.to_vec(),
+            (Some(_), 1) => SOMETIMES_SHARED.to_vec(),
+            (Some(_), _) => [&SOMETIMES_SHARED[..], &SOMETIMES_SHARDS].concat(),
+        }
+    }
+
+    /// The options that select the simulation.
+    fn selection(&self) -> String {
+        let shards = format!("--shards {} ", self.shards);
+        let shards = if self.shards == 1 { "" } else { &shards };
+        self.servers.map_or(String::new(), |servers| format!("--servers {servers} {shards}"))
     }
 }
 
@@ -59,7 +77,8 @@ fn main() -> ExitCode {
         Err(error) => {
             println!("{error}");
             println!(
-                "usage: baton-sim [--servers N] [--seeds N] [--start N] [--steps N] [--seed N] [-v]"
+                "usage: baton-sim [--servers N [--shards N]] [--seeds N] [--start N] [--steps N] \
+                 [--seed N] [-v]"
             );
             return ExitCode::from(2);
         }
@@ -73,7 +92,9 @@ fn main() -> ExitCode {
 }
 
 fn parse(arguments: impl Iterator<Item = String>) -> Result<Arguments, String> {
-    let mut parsed = Arguments { start: 1, seeds: 200, steps: None, servers: None, verbose: false };
+    let (start, seeds) = (1, 200);
+    let mut parsed =
+        Arguments { start, seeds, steps: None, servers: None, shards: 1, verbose: false };
     let mut arguments = arguments;
     while let Some(name) = arguments.next() {
         let mut number = || {
@@ -85,6 +106,7 @@ fn parse(arguments: impl Iterator<Item = String>) -> Result<Arguments, String> {
             "--seeds" => parsed.seeds = number()?,
             "--steps" => parsed.steps = Some(number()?),
             "--servers" => parsed.servers = Some(number()?).filter(|servers| *servers > 0),
+            "--shards" => parsed.shards = number()?.clamp(1, SHARDS_MAX),
             "--seed" => (parsed.start, parsed.seeds) = (number()?, 1),
             "-v" => parsed.verbose = true,
             other => return Err(format!("`{other}` means nothing here")),
@@ -136,10 +158,9 @@ impl Total {
             let seed = outcome.seed;
             if self.failures.len() < SHOWN_MAX {
                 println!("seed {seed}: {breach}");
-                let servers = arguments.servers.map(|servers| format!("--servers {servers} "));
-                let servers = servers.unwrap_or_default();
+                let selection = arguments.selection();
                 println!(
-                    "  replay with: cargo run --release -p baton-sim -- {servers}--seed {seed} -v"
+                    "  replay with: cargo run --release -p baton-sim -- {selection}--seed {seed} -v"
                 );
             }
             self.failures.push((seed, breach));
@@ -150,10 +171,11 @@ impl Total {
 fn report(arguments: &Arguments, total: &Total) -> ExitCode {
     let mut missing = Vec::new();
     if arguments.seeds > 1 {
-        for event in arguments.sometimes() {
+        let sometimes = arguments.sometimes();
+        for event in &sometimes {
             println!("{:>9}  {event}", total.coverage.count(event));
         }
-        missing = total.coverage.missing(arguments.sometimes());
+        missing = total.coverage.missing(&sometimes);
     }
     let failures = total.failures.len();
     println!(

@@ -4,7 +4,7 @@
 //! without it the bugs are not compiled.
 #![cfg(feature = "planted")]
 
-use baton_sim::{simulate, simulate_servers};
+use baton_sim::{FleetSize, simulate, simulate_servers};
 
 /// A bug that takes more seeds than this counts as not found.
 const SEEDS_MAX: u64 = 1_000;
@@ -154,8 +154,16 @@ const PLANTED_SHARED: [(&str, &str); 10] = [
     ("shared.fenced_without_looking", "an applied write is reported as not applied"),
     ("shared.unknown_reported_as_lost", "a write of unknown outcome is reported as not applied"),
 ];
-/// The number of servers that share a log.
-const SERVERS: usize = 3;
+/// Bugs that need several shards, which the servers place among themselves.
+const PLANTED_SHARDS: [(&str, &str); 3] = [
+    ("shared.given_shard_still_answers", "a server answers from a shard that it has given back"),
+    ("placement.unanswered_take_forgotten", "nobody serves a shard that was taken unheard"),
+    ("placement.owner_gone_keeps_shards", "nobody takes the shards of a server that is gone"),
+];
+/// Servers that share one log.
+const ONE_SHARD: FleetSize = FleetSize { servers: 3, shards: 1 };
+/// Servers that share several.
+const SHARDS: FleetSize = FleetSize { servers: 3, shards: 4 };
 
 fn plant(name: Option<&'static str>) {
     baton_core::planted::set(name);
@@ -168,8 +176,8 @@ fn first_breach(seeds: u64) -> Option<(u64, String)> {
 }
 
 /// The same with several servers.
-fn first_shared_breach(seeds: u64) -> Option<(u64, String)> {
-    let breach = |seed| simulate_servers(seed, SERVERS, None, None).breach;
+fn first_breach_of(size: FleetSize, seeds: u64) -> Option<(u64, String)> {
+    let breach = |seed| simulate_servers(seed, size, None, None).breach;
     (1..=seeds).find_map(|seed| breach(seed).map(|breach| (seed, breach)))
 }
 
@@ -182,7 +190,13 @@ fn without_a_planted_bug_nothing_is_found() {
 #[test]
 fn without_a_planted_bug_nothing_is_found_with_several_servers() {
     plant(None);
-    assert_eq!(first_shared_breach(SEEDS_CLEAN), None);
+    assert_eq!(first_breach_of(ONE_SHARD, SEEDS_CLEAN), None);
+}
+
+#[test]
+fn without_a_planted_bug_nothing_is_found_with_several_shards() {
+    plant(None);
+    assert_eq!(first_breach_of(SHARDS, SEEDS_CLEAN), None);
 }
 
 /// Switches on one bug after the other. Bugs that no seed finds are returned.
@@ -245,7 +259,11 @@ fn every_planted_bug_of_the_last_quarter_is_found() {
 fn finds_shared_half(number: usize) {
     let half = PLANTED_SHARED.len().div_ceil(2);
     let bugs = PLANTED_SHARED.chunks(half).nth(number).expect("there are two");
-    let missed = missed(bugs, SHARED_SEEDS_MAX, first_shared_breach);
+    finds_shared(bugs, ONE_SHARD);
+}
+
+fn finds_shared(bugs: &[(&'static str, &str)], size: FleetSize) {
+    let missed = missed(bugs, SHARED_SEEDS_MAX, |seeds| first_breach_of(size, seeds));
     assert!(missed.is_empty(), "not found within {SHARED_SEEDS_MAX} seeds: {missed:?}");
 }
 
@@ -257,4 +275,9 @@ fn every_planted_bug_of_the_first_half_of_a_shared_log_is_found() {
 #[test]
 fn every_planted_bug_of_the_second_half_of_a_shared_log_is_found() {
     finds_shared_half(1);
+}
+
+#[test]
+fn every_planted_bug_of_several_shards_is_found() {
+    finds_shared(&PLANTED_SHARDS, SHARDS);
 }

@@ -1,6 +1,6 @@
 //! A few seeds for every change; the program runs thousands.
 
-use baton_sim::{simulate, simulate_servers};
+use baton_sim::{FleetSize, simulate, simulate_servers};
 
 /// Enough to detect serious errors, few enough to run always.
 const SEEDS: u64 = 20;
@@ -25,11 +25,20 @@ fn the_same_seed_gives_the_same_story() {
 
 #[test]
 fn several_servers_are_clean_and_repeatable() {
+    several_are_clean_and_repeatable(FleetSize { servers: 3, shards: 1 });
+}
+
+#[test]
+fn several_shards_are_clean_and_repeatable() {
+    several_are_clean_and_repeatable(FleetSize { servers: 3, shards: 4 });
+}
+
+fn several_are_clean_and_repeatable(size: FleetSize) {
     for seed in 1..=SEEDS {
-        let outcome = simulate_servers(seed, 3, None, None);
+        let outcome = simulate_servers(seed, size, None, None);
         assert_eq!(outcome.breach, None, "seed {seed}");
         if seed % 5 == 0 {
-            let again = simulate_servers(seed, 3, None, None);
+            let again = simulate_servers(seed, size, None, None);
             assert_eq!(outcome.digest, again.digest, "seed {seed}");
         }
     }

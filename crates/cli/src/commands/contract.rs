@@ -130,9 +130,12 @@ impl Declare {
 
 fn summary(contract: &Declaration) -> String {
     let Declaration { name, keys, on_break, revision, .. } = contract;
-    let count = keys.len();
+    let keys = match keys.len() {
+        1 => "1 key".to_owned(),
+        count => format!("{count} keys"),
+    };
     let on_break = on_break.word();
-    format!("contract {name} declared, {count} keys, on break {on_break} (revision {revision})")
+    format!("contract {name} declared, {keys}, on break {on_break} (revision {revision})")
 }
 
 impl Contract {

@@ -395,6 +395,9 @@ pub(super) fn story(task: &str, handoffs: &[Record]) -> String {
 async fn stats(output: &mut Output, handoffs: &Handoffs) -> Result<(), Failure> {
     let stats = handoffs.stats().await?;
     output.show(&stats, |output| {
+        if stats.count == 0 {
+            return format!("no hand-offs; rejected by rules: {}\n", stats.validation_errors);
+        }
         let durations = &stats.durations;
         let rate = stats.success_rate * 100.0;
         let what = if stats.count == 1 { "hand-off" } else { "hand-offs" };

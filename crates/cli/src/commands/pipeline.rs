@@ -18,7 +18,7 @@ use crate::trace::Trace;
 const AFTER_HELP: &str = "\
 Examples:
   baton pipeline create article --stage research:ada --stage write:bob --stage check
-  baton pipeline create article --automatic --input '\"tides\"' --stage research --stage write
+  baton pipeline create article --automatic --input tides --stage research --stage write
   baton pipeline create article -f stages.json         parallel stages, fan-out and more
   baton pipeline start article research                print the input of the stage
   baton pipeline complete article research '{\"found\":3}'
@@ -50,7 +50,7 @@ enum Verb {
     Start {
         #[command(flatten)]
         stage: StageRef,
-        /// Input: JSON, @FILE, or - for stdin [default: the output of the previous stages]
+        /// Input: JSON or text, @FILE, or - for stdin [default: the output of the previous stages]
         #[arg(value_name = "INPUT")]
         input: Option<Source>,
     },
@@ -153,7 +153,7 @@ struct Create {
     /// Create a task for each stage that becomes ready
     #[arg(long)]
     automatic: bool,
-    /// Input of the first stages: JSON, @FILE, or - for stdin
+    /// Input of the first stages: JSON or text, @FILE, or - for stdin
     #[arg(long, value_name = "JSON")]
     input: Option<Source>,
     /// Additional metadata: a JSON object, @FILE, or - for stdin
@@ -190,7 +190,7 @@ impl Pipeline {
         match self.verb {
             Verb::Create(create) => create.run(&pipelines, output).await,
             Verb::Start { stage: StageRef { pipeline, stage }, input } => {
-                let input = input.map(|input| input.json()).transpose()?;
+                let input = input.map(|input| input.json_or_text()).transpose()?;
                 let stage = pipelines.start(&pipeline, &stage, input).await?;
                 output.one(&stage)
             }
@@ -328,7 +328,7 @@ impl Create {
         if self.automatic || definition.automatic {
             creating = creating.automatic();
         }
-        let input = self.input.map(|input| input.json()).transpose()?.or(definition.input);
+        let input = self.input.map(|input| input.json_or_text()).transpose()?.or(definition.input);
         if let Some(input) = input {
             creating = creating.input(input);
         }

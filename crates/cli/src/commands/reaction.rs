@@ -102,7 +102,8 @@ impl Reaction {
         match self.verb {
             Verb::Add(_) => unreachable!("handled above"),
             Verb::Ls => {
-                let columns = ["name", "enabled", "on", "do", "webhook", "runs", "failures"];
+                // The last ones are long, and cut on a terminal.
+                let columns = ["name", "enabled", "runs", "failures", "on", "webhook", "do"];
                 output.many("reactions", &reactions.list().await?, &columns)
             }
             Verb::Get { name } => output.one(&reactions.get(&name).await?),

@@ -156,7 +156,8 @@ impl Semaphore {
 fn held(output: &mut Output, permit: &Permit) -> Result<(), Failure> {
     let Permit { name, token, expires_at, weight, .. } = permit;
     let what = if *weight == 1 { "permit".to_owned() } else { format!("{weight} permits") };
-    let sentence = format!("{what} of {name} acquired until {expires_at} (token {token})");
+    let ending = output.relative(*expires_at);
+    let sentence = format!("{what} of {name} acquired, expires {ending} (token {token})");
     output.said(permit, &sentence)
 }
 

@@ -1,5 +1,6 @@
 //! `baton spend`: what tasks and agents cost, and how much they may.
 
+use baton_core::names::short;
 use baton_core::spend::{Account, Amounts, Budget, List, Payer, Total, Unit};
 use baton_core::{AgentId, TaskId};
 use clap::{Args, Subcommand};
@@ -182,7 +183,7 @@ impl Whose {
 /// The owner of a budget, in words.
 fn owner(of: &Payer) -> String {
     match of {
-        Payer::Task(task) => format!("task {task}"),
+        Payer::Task(task) => format!("task {}", short(task.as_str())),
         Payer::Agent(agent) => format!("agent {agent}"),
         Payer::Workspace => "workspace".to_owned(),
     }

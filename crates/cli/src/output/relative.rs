@@ -14,8 +14,17 @@ pub(super) fn relative(time: Timestamp, now: Timestamp) -> String {
     match past_ms.max(ahead_ms) {
         0..1_000 => "now".to_owned(),
         _ if past_ms > 0 => format!("{} ago", span(past_ms)),
-        _ => format!("in {}", span(ahead_ms)),
+        _ => format!("in {}", rounded(ahead_ms)),
     }
+}
+
+/// To the nearest number of a unit: a lease of five minutes that has just begun has five left.
+fn rounded(milliseconds: u64) -> String {
+    let units = [(1_000, "s", 60), (60_000, "min", 60), (3_600_000, "h", 24)];
+    let in_unit = |length_ms: u64| (milliseconds + length_ms / 2) / length_ms;
+    let unit = units.into_iter().find(|(length_ms, _, most)| in_unit(*length_ms) < *most);
+    let (length_ms, name, _) = unit.unwrap_or((86_400_000, "d", 0));
+    format!("{} {name}", in_unit(length_ms))
 }
 
 fn span(milliseconds: u64) -> String {
@@ -46,8 +55,13 @@ mod tests {
             (-999, "now"),
             (0, "now"),
             (999, "now"),
-            (59_999, "in 59 s"),
+            (59_400, "in 59 s"),
+            (59_999, "in 1 min"),
+            (299_400, "in 5 min"),
             (300_000, "in 5 min"),
+            (3_599_999, "in 1 h"),
+            (86_399_000, "in 1 d"),
+            (172_800_000, "in 2 d"),
         ] {
             let time = Timestamp(now.0.saturating_add_signed(milliseconds));
             assert_eq!(relative(time, now), expected);

@@ -177,6 +177,7 @@ fn synonym(command: &str) -> Option<&'static str> {
 
 /// The words of a deserializer as those of an answer: `expected u64` means nothing to a caller.
 fn plain(message: &str) -> String {
+    let message = without_place(message);
     let rest = |start: &str| message.strip_prefix(start);
     let parts = rest("invalid type: ").or_else(|| rest("invalid value: "));
     if let Some((given, expected)) = parts.and_then(|parts| parts.rsplit_once(", expected ")) {
@@ -197,7 +198,26 @@ fn plain(message: &str) -> String {
     if let Some(field) = rest("duplicate field ") {
         return format!("its field {field} occurs more than once");
     }
+    if rest("invalid length ").is_some_and(|rest| rest.contains(", expected struct ")) {
+        return "it must be an object".to_owned();
+    }
+    if message == "expected value" {
+        return "it has the wrong type".to_owned();
+    }
     message.to_owned()
+}
+
+/// Without the line and the column, which are those of a part of the request.
+fn without_place(message: &str) -> &str {
+    let is_place = |place: &str| {
+        let numbers = place.split(" column ");
+        numbers.clone().count() == 2
+            && numbers.into_iter().all(|number| number.parse::<u64>().is_ok())
+    };
+    match message.rsplit_once(" at line ") {
+        Some((before, place)) if is_place(place) => before,
+        _ => message,
+    }
 }
 
 /// An expected type.
@@ -209,6 +229,7 @@ fn described(expected: &str) -> &str {
         "a boolean" => "`true` or `false`",
         "a sequence" => "a list",
         "a map" => "an object",
+        // `struct X`, or `struct variant Y::X`.
         other if other.starts_with("struct ") => "an object",
         other => other,
     }

@@ -269,7 +269,8 @@ fn transaction(fields: &Fields<'_>) -> Result<Mutation, Fault> {
         let twice = match name.as_ref() {
             "require" => {
                 let given = serde_json::from_str(text);
-                require.replace(given.map_err(|error| Fault::field("require", error))?).is_some()
+                let refuse = |error| <Fault as serde::de::Error>::custom(error).within("require");
+                require.replace(given.map_err(refuse)?).is_some()
             }
             "commands" => commands.replace(commands_of(text)?).is_some(),
             _ => {

@@ -188,6 +188,31 @@ fn errors_inside_a_field_are_described_in_terms_of_the_request() {
 }
 
 #[test]
+fn what_is_wrong_inside_a_precondition_is_said_in_words_of_the_request() {
+    for (require, expected) in [
+        (r#"{"lock":1}"#, "it must be a list, not an object"),
+        (r#"[{"lock":"l"}]"#, "it must be an object, not \"l\""),
+        (r#"[{"task":{"status":"pending"}}]"#, "its field `task` is missing"),
+        (
+            r#"[{"lease":1}]"#,
+            "`lease` is not one of `entry`, `namespace`, `agent`, `task`, `lock`, `handoff`, \
+             `token`, `revision`",
+        ),
+        ("[7]", "it has the wrong type"),
+        (r#"[{"agent":{"agent":"ada","active":7}}]"#, "it must be `true` or `false`, not `7`"),
+    ] {
+        let text = format!(r#"{{"command":"transaction","require":{require},"commands":[]}}"#);
+        let expected = format!("the field `require` is invalid: {expected}");
+        refused(&text, "request.bad_field", &expected);
+    }
+    let text = r#"{"command":"task.create","type":"x","on_exhausted":7}"#;
+    let expected = "the field `on_exhausted` is invalid: it has the wrong type";
+    refused(text, "request.bad_field", expected);
+    let text = r#"{"command":"workspace.changes","with":[]}"#;
+    refused(text, "request.bad_field", "the field `with` is invalid: it must be an object");
+}
+
+#[test]
 fn a_number_names_the_request_and_a_text_what_shall_be_created() {
     refused(
         r#"{"id":-1,"command":"ping"}"#,

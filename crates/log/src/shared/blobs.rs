@@ -37,8 +37,10 @@ impl BlobWriter for Writer {
     fn commit(mut self: Box<Self>) -> Result<(), BlobError> {
         let (name, id) = (self.name.clone(), self.id);
         let bytes = Arc::<[u8]>::from(std::mem::take(&mut self.bytes));
-        let commit =
-            move |rows: &mut super::Rows, epoch| rows.commit_blob(epoch, &name, id, &bytes);
+        let shard = self.owned.shard;
+        let commit = move |rows: &mut super::Rows, epoch| {
+            rows.commit_blob(shard, epoch, (&name, id), &bytes)
+        };
         if self.owned.execute_fenced(commit)? {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! A server that waits for the log, and takes it.
+//! A server that waits for one shard, and takes it.
 
 use std::sync::Arc;
 
@@ -8,12 +8,13 @@ use super::rows::SharedMemory;
 use super::{Broken, Connection};
 use crate::contract::Record;
 use crate::error::OpenError;
-use crate::ownership::{BEAT_MS, Observation};
+use crate::ownership::{BEAT_MS, Licence, Observation};
 use crate::planted;
 
-/// A server that waits for the log.
+/// A server that waits for one shard, and has no other.
 pub struct Candidate {
     connection: Connection,
+    shard: u32,
     address: String,
     server: Option<u64>,
     observation: Observation<Option<u64>>,
@@ -30,12 +31,23 @@ pub enum Looked {
 }
 
 impl Candidate {
-    /// A server that has not joined yet.
+    /// A server that has not joined yet, and waits for the first shard.
     #[must_use]
     pub fn new(database: &SharedMemory, link: Arc<dyn Link>, address: &str) -> Self {
+        Self::for_shard(database, link, address, 0)
+    }
+
+    /// The same for another shard.
+    #[must_use]
+    pub fn for_shard(
+        database: &SharedMemory,
+        link: Arc<dyn Link>,
+        address: &str,
+        shard: u32,
+    ) -> Self {
         let connection = Connection { database: database.clone(), link };
-        let observation = Observation::default();
-        Self { connection, address: address.to_owned(), server: None, observation, stale: None }
+        let (address, observation) = (address.to_owned(), Observation::default());
+        Self { connection, shard, address, server: None, observation, stale: None }
     }
 
     /// Looks once: sends a heartbeat, observes the owner, and takes the log if it can.
@@ -58,13 +70,18 @@ impl Candidate {
             // It was declared gone, and has to join again.
             return Err(Broken);
         }
-        let owner = self.connection.call(Purpose::Look, |rows| rows.owner())?;
+        let shard = self.shard;
+        let owner = self.connection.call(Purpose::Look, move |rows| rows.owner(shard))?;
         self.observation.see(owner.server, owner.beat, self.connection.link.now_ms());
         if owner.is_free || owner.server == Some(server) {
             let epoch = owner.epoch;
-            let taken = self.connection.repeat(Purpose::Take, move |it| it.take(epoch, server))?;
+            let take = move |rows: &mut super::Rows| rows.take(shard, epoch, server);
+            let taken = self.connection.repeat(Purpose::Take, take)?;
             let Some(epoch) = taken else { return Ok(Looked::Waits) };
-            let log = SharedLog::taken(&self.connection, server, epoch, sent_ms);
+            let licence = Arc::new(Licence::default());
+            licence.renew(sent_ms);
+            let (server, shard) = ((server, &licence), (shard, epoch));
+            let log = SharedLog::taken(&self.connection, server, shard, true);
             return Ok(Looked::Taken(Box::new(log)));
         }
         if let Some(judged) = owner.server
@@ -84,7 +101,9 @@ impl Candidate {
         let server = self.connection.call(Purpose::Look, move |rows| rows.join(&address))?;
         self.server = Some(server);
         if planted::is("shared.tail_not_read_again") && self.stale.is_none() {
-            self.stale = Some(self.connection.call(Purpose::Look, |rows| rows.records())?);
+            let shard = self.shard;
+            self.stale =
+                Some(self.connection.call(Purpose::Look, move |rows| rows.records(shard))?);
         }
         Ok(server)
     }
@@ -104,7 +123,7 @@ impl Candidate {
                 return Ok(*log);
             }
             if self.observation.is_alive() {
-                let holder = self.connection.database.rows().owner().address;
+                let holder = self.connection.database.rows().owner(self.shard).address;
                 return Err(OpenError::InUse { folder: "shared memory".into(), holder });
             }
             self.connection.link.sleep(BEAT_MS);

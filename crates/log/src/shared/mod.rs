@@ -1,10 +1,10 @@
 //! A log in memory that several servers share, for tests and the simulator.
 //!
 //! ```text
-//!   Candidate ──looks, declares gone, takes──▶ SharedLog (one opening)
-//!                                                  │ statements, through a Link that may fail
+//!   Candidate ──looks, declares gone, takes──▶ SharedLog (one opening of one shard)
+//!   Member ─────┘                                  │ statements, through a Link that may fail
 //!                                                  ▼
-//!                                     SharedMemory: epoch, owner, roster, records, blobs
+//!                  SharedMemory: the roster, and epoch, owner, records and blobs of every shard
 //! ```
 //!
 //! It behaves as the log in `PostgreSQL`: every statement is executed completely or not at all,
@@ -16,24 +16,28 @@
 //! |---|---|
 //! | `rows` | [`SharedMemory`]: what the database stores, and its statements |
 //! | `link` | [`Link`]: the way to the database, its failures and the clock |
-//! | `candidate` | [`Candidate`]: a server that waits for the log, and takes it |
+//! | `candidate` | [`Candidate`]: a server that waits for one shard, and takes it |
+//! | `member` | [`Member`]: one of the servers that share all shards, as a roster has it |
 //! | `opening` | [`SharedLog`]: the log as its owner sees it |
 //! | `blobs` | its blobs |
 
 mod blobs;
 mod candidate;
 mod link;
+mod member;
 mod opening;
 mod rows;
 
 pub use candidate::{Candidate, Looked};
 pub use link::{Cut, Delivery, DirectLink, Link, Purpose, Work};
+pub use member::Member;
 pub use opening::SharedLog;
-pub use rows::{Appended, Rows, SharedMemory};
+pub use rows::{Appended, Rows, SeenServer, SeenShard, SharedMemory};
 
 use std::sync::Arc;
 
-use crate::ownership::{PAUSE_MS, REPEAT_MS};
+use crate::ownership::{Licence, PAUSE_MS, REPEAT_MS};
+use crate::planted;
 
 /// The connection broke: the statement may have been executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +73,20 @@ impl Connection {
         }
         let answer = work(&mut self.database.rows());
         if self.link.receive(purpose) { Ok(answer) } else { Err(Broken) }
+    }
+
+    /// Sends a heartbeat, which renews the licence. False if the server was declared gone.
+    fn beat(&self, server: u64, licence: &Licence) -> Result<bool, Broken> {
+        let sent_ms = self.link.now_ms();
+        let is_alive = self.call(Purpose::Beat, move |rows| rows.beat(server))?;
+        if !is_alive {
+            licence.lose();
+        } else if planted::is("shared.licence_from_the_answer") {
+            licence.renew(self.link.now_ms());
+        } else {
+            licence.renew(sent_ms);
+        }
+        Ok(is_alive)
     }
 
     /// Executes a statement that has the same effect when it is repeated. It is repeated while

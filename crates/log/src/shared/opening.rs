@@ -31,9 +31,15 @@ pub struct SharedLog {
 pub(super) struct Owned {
     pub(super) connection: Connection,
     server: u64,
+    pub(super) shard: u32,
     epoch: AtomicI64,
     is_renewing: AtomicBool,
-    licence: Licence,
+    /// That of the server: others judge servers, not shards.
+    licence: Arc<Licence>,
+    /// Whether another server has taken this shard, or may do so.
+    is_lost: AtomicBool,
+    /// Whether the server ends when it gives this shard back, since it has no other.
+    is_only: bool,
     /// Every epoch that this opening has had.
     epochs: Mutex<Vec<i64>>,
 }
@@ -54,8 +60,9 @@ impl Owned {
     /// Takes the log over from oneself. Whether it is still this server's.
     fn take_again(&self) -> Result<bool, Broken> {
         self.is_renewing.store(true, Ordering::SeqCst);
-        let server = self.server;
-        let taken = self.connection.repeat(Purpose::Take, move |rows| rows.take_again(server));
+        let (shard, server) = (self.shard, self.server);
+        let take = move |rows: &mut super::Rows| rows.take_again(shard, server);
+        let taken = self.connection.repeat(Purpose::Take, take);
         if let Ok(Some(epoch)) = taken {
             self.epoch.store(epoch, Ordering::SeqCst);
             locked(&self.epochs).push(epoch);
@@ -63,9 +70,18 @@ impl Owned {
         self.is_renewing.store(false, Ordering::SeqCst);
         let is_mine = taken?.is_some();
         if !is_mine {
-            self.licence.lose();
+            self.lose();
         }
         Ok(is_mine)
+    }
+
+    /// Another server has taken over, or may do so.
+    fn lose(&self) {
+        self.is_lost.store(true, Ordering::SeqCst);
+    }
+
+    fn is_lost(&self) -> bool {
+        self.is_lost.load(Ordering::SeqCst) || self.licence.is_lost()
     }
 
     /// Whether a claim that the database has refused was renewed in the meantime. If not, another
@@ -76,7 +92,7 @@ impl Owned {
         }
         let was_renewed = self.epoch.load(Ordering::SeqCst) != refused;
         if !was_renewed {
-            self.licence.lose();
+            self.lose();
         }
         was_renewed
     }
@@ -113,15 +129,22 @@ impl Drop for Appending<'_> {
 }
 
 impl SharedLog {
-    pub(super) fn taken(connection: &Connection, server: u64, epoch: i64, sent_ms: u64) -> Self {
-        let licence = Licence::default();
-        licence.renew(sent_ms);
+    /// A shard that was taken under this epoch. The server ends with it if it `is_only`.
+    pub(super) fn taken(
+        connection: &Connection,
+        (server, licence): (u64, &Arc<Licence>),
+        (shard, epoch): (u32, i64),
+        is_only: bool,
+    ) -> Self {
         let owned = Owned {
             connection: connection.clone(),
             server,
+            shard,
             epoch: AtomicI64::new(epoch),
             is_renewing: AtomicBool::new(false),
-            licence,
+            licence: Arc::clone(licence),
+            is_lost: AtomicBool::new(false),
+            is_only,
             epochs: Mutex::new(vec![epoch]),
         };
         Self {
@@ -136,7 +159,8 @@ impl SharedLog {
     /// Reads what the log has, after it was taken. A planted bug brings records that were read
     /// before.
     pub fn load(&self, stale: Option<Vec<Record>>) -> Result<(), OpenError> {
-        let read = |rows: &mut super::Rows| (rows.ends(), rows.records());
+        let shard = self.owned.shard;
+        let read = move |rows: &mut super::Rows| (rows.ends(shard), rows.records(shard));
         let loaded = self.owned.connection.repeat(Purpose::Read, read);
         let ((start, tail), records) = loaded.map_err(|Broken| OpenError::Away {
             location: "shared memory".to_owned(),
@@ -151,33 +175,37 @@ impl SharedLog {
         Ok(())
     }
 
-    /// Sends one heartbeat. False if this server was declared gone.
+    /// Sends one heartbeat of the server. False if it was declared gone.
     pub fn beat(&self) -> bool {
         let Owned { connection, server, licence, .. } = &*self.owned;
-        let (sent_ms, server) = (connection.link.now_ms(), *server);
-        match connection.call(Purpose::Beat, move |rows| rows.beat(server)) {
-            Ok(true) if planted::is("shared.licence_from_the_answer") => {
-                licence.renew(connection.link.now_ms());
-            }
-            Ok(true) => licence.renew(sent_ms),
-            Ok(false) => licence.lose(),
-            Err(Broken) => {}
-        }
-        !licence.is_lost()
+        // Without an answer the licence is not renewed.
+        let _ = connection.beat(*server, licence);
+        !self.is_lost()
     }
 
     /// Gives the log back. Everything is refused from now on.
     pub fn close(&self) {
-        self.owned.licence.lose();
-        let (server, epoch) = (self.owned.server, self.owned.epoch.load(Ordering::SeqCst));
-        // A server that cannot record this is declared gone after two seconds.
-        let _ = self.owned.connection.call(Purpose::Take, move |rows| rows.give(server, epoch));
+        let Owned { connection, server, shard, is_only, .. } = &*self.owned;
+        if !planted::is("shared.given_shard_still_answers") {
+            self.owned.lose();
+        }
+        let (server, shard, is_only) = (*server, *shard, *is_only);
+        let epoch = self.owned.epoch.load(Ordering::SeqCst);
+        // A server that cannot record this is declared gone after two seconds, or takes the shard
+        // again.
+        let _ = connection.call(Purpose::Take, move |rows| {
+            if is_only {
+                rows.give_and_end(shard, server, epoch);
+            } else {
+                rows.give(shard, server, epoch);
+            }
+        });
     }
 
     /// Whether another server has taken the log over.
     #[must_use]
     pub fn is_lost(&self) -> bool {
-        self.owned.licence.is_lost()
+        self.owned.is_lost()
     }
 
     /// Every epoch that this opening has had.
@@ -195,7 +223,8 @@ impl SharedLog {
 
     /// Sends an append until it has an outcome.
     fn insert(&self, position: Position, next: Position, body: &[u8]) -> Result<(), AppendError> {
-        let Owned { connection, epoch, .. } = &*self.owned;
+        let Owned { connection, shard, epoch, .. } = &*self.owned;
+        let shard = *shard;
         let (crc, body) = (i64::from(crc32fast::hash(body)), Arc::<[u8]>::from(body));
         let mut attempt = AppendAttempt::new(position, connection.link.now_ms());
         let mut stored = Stored { next, epoch: 0, crc };
@@ -208,7 +237,8 @@ impl SharedLog {
                 AppendStep::Send | AppendStep::PauseThenSend => {
                     stored.epoch = epoch.load(Ordering::SeqCst);
                     let body = Arc::clone(&body);
-                    let work = move |rows: &mut super::Rows| rows.append(position, stored, &body);
+                    let work =
+                        move |rows: &mut super::Rows| rows.append(shard, position, stored, &body);
                     let sent = match connection.call(Purpose::Append, work) {
                         Ok(true) => Sent::Inserted,
                         Ok(false) => Sent::NotInserted,
@@ -227,7 +257,8 @@ impl SharedLog {
 
     fn look(&self, position: Position, sent: &Stored) -> Result<Resolved, Broken> {
         let is_mine = self.owned.take_again()?;
-        let look = move |rows: &mut super::Rows| rows.look(position);
+        let shard = self.owned.shard;
+        let look = move |rows: &mut super::Rows| rows.look(shard, position);
         let look = self.owned.connection.repeat(Purpose::Read, look)?;
         Ok(resolve(position, sent, is_mine, &look))
     }
@@ -275,7 +306,7 @@ impl Log for SharedLog {
         if let Err(failed) = self.insert(tail, next, body) {
             if let AppendError::WentBack { .. } = failed {
                 // The records in memory differ from those of the log.
-                self.owned.licence.lose();
+                self.owned.lose();
             }
             *locked(&self.failed) = Some(failed.clone());
             return Err(failed);
@@ -326,11 +357,11 @@ impl Log for SharedLog {
             let needed = known.records.values().find(|record| record.next > before);
             needed.map_or(tail, |record| record.position)
         };
-        let epoch = self.owned.epoch.load(Ordering::SeqCst);
-        let truncate = move |rows: &mut super::Rows| rows.truncate(epoch, start);
+        let (shard, epoch) = (self.owned.shard, self.owned.epoch.load(Ordering::SeqCst));
+        let truncate = move |rows: &mut super::Rows| rows.truncate(shard, epoch, start);
         let is_held = self.owned.connection.repeat(Purpose::Change, truncate);
         if !is_held.map_err(|Broken| TruncateError::Failed(Broken::reason()))? {
-            self.owned.licence.lose();
+            self.owned.lose();
             return Err(TruncateError::Fenced);
         }
         let mut known = locked(&self.known);
@@ -346,8 +377,8 @@ impl Log for SharedLog {
             return Err(exists());
         }
         let mut writer = Writer::new(&self.owned, &self.being_written, name);
-        let taken = name.to_owned();
-        let begin = move |rows: &mut super::Rows| rows.begin_blob(&taken);
+        let (shard, taken) = (self.owned.shard, name.to_owned());
+        let begin = move |rows: &mut super::Rows| rows.begin_blob(shard, &taken);
         let begun = self.owned.connection.repeat(Purpose::Read, begin);
         let begun = begun.map_err(|Broken| BlobError::Failed(Broken::reason()))?;
         writer.id = begun.ok_or_else(exists)?;
@@ -356,8 +387,8 @@ impl Log for SharedLog {
 
     fn open_blob(&self, name: &str) -> Result<Option<Arc<dyn Blob>>, BlobError> {
         blob_name::check(name)?;
-        let name = name.to_owned();
-        let find = move |rows: &mut super::Rows| rows.find_blob(&name);
+        let (shard, name) = (self.owned.shard, name.to_owned());
+        let find = move |rows: &mut super::Rows| rows.find_blob(shard, &name);
         let found = self.owned.connection.repeat(Purpose::Read, find);
         let found = found.map_err(|Broken| BlobError::Failed(Broken::reason()))?;
         Ok(found.map(|bytes| Arc::new(MemoryBlob(bytes)) as Arc<dyn Blob>))
@@ -365,16 +396,17 @@ impl Log for SharedLog {
 
     fn list_blobs(&self, prefix: &str) -> Result<Vec<String>, BlobError> {
         blob_name::check_prefix(prefix)?;
-        let prefix = prefix.to_owned();
-        let list = move |rows: &mut super::Rows| rows.list_blobs(&prefix);
+        let (shard, prefix) = (self.owned.shard, prefix.to_owned());
+        let list = move |rows: &mut super::Rows| rows.list_blobs(shard, &prefix);
         let listed = self.owned.connection.repeat(Purpose::Read, list);
         listed.map_err(|Broken| BlobError::Failed(Broken::reason()))
     }
 
     fn delete_blob(&self, name: &str) -> Result<(), BlobError> {
         blob_name::check(name)?;
-        let name = name.to_owned();
-        self.owned.execute_fenced(move |rows, epoch| rows.delete_blob(epoch, &name)).map(drop)
+        let (shard, name) = (self.owned.shard, name.to_owned());
+        let delete = move |rows: &mut super::Rows, epoch| rows.delete_blob(shard, epoch, &name);
+        self.owned.execute_fenced(delete).map(drop)
     }
 
     fn description(&self) -> String {
@@ -382,7 +414,8 @@ impl Log for SharedLog {
     }
 
     fn is_current(&self) -> bool {
-        self.owned.licence.is_valid(self.owned.connection.link.now_ms())
+        let Owned { connection, licence, .. } = &*self.owned;
+        licence.is_valid(connection.link.now_ms()) && !self.is_lost()
     }
 }
 

@@ -1,7 +1,8 @@
 //! The tables of the database, and its statements.
 //!
-//! A statement is a method of [`Rows`], executed under one lock. Statements that change the log
-//! name the epoch of their sender, and change nothing if it is not that of the owner.
+//! A statement is a method of [`Rows`], executed under one lock. Statements that change a log name
+//! the epoch of their sender, and change nothing if it is not that of the owner. There is one log
+//! for each shard, and one roster for all.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -11,9 +12,15 @@ use crate::ownership::{Look, Stored};
 use crate::planted;
 
 /// A database in memory. Clones share it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct SharedMemory {
     rows: Arc<Mutex<Rows>>,
+}
+
+impl Default for SharedMemory {
+    fn default() -> Self {
+        Self::with_shards(1)
+    }
 }
 
 /// A record that was inserted.
@@ -28,10 +35,16 @@ pub struct Appended {
 }
 
 /// The content of the tables.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Rows {
     servers: BTreeMap<u64, Server>,
     next_server: u64,
+    shards: Vec<Shard>,
+}
+
+/// The log of a shard.
+#[derive(Clone, Debug, Default)]
+struct Shard {
     epoch: i64,
     owner: Option<u64>,
     start: Position,
@@ -50,9 +63,33 @@ struct Server {
     /// Heartbeats wait for no disk: a crash may go back to this one.
     synced_beat: i64,
     is_gone: bool,
+    is_drained: bool,
+    is_leaving: bool,
 }
 
-/// The owner of the log.
+/// A server that was not declared gone, as others see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SeenServer {
+    /// Its number, which is never used again.
+    pub id: u64,
+    /// The number of its last heartbeat.
+    pub beat: i64,
+    /// Whether an operator drains it.
+    pub is_drained: bool,
+    /// Whether it gives its shards back because it stops.
+    pub is_leaving: bool,
+}
+
+/// A shard, as servers see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SeenShard {
+    /// How often it was taken.
+    pub epoch: i64,
+    /// Its owner, who may be gone.
+    pub owner: Option<u64>,
+}
+
+/// The owner of a log.
 #[derive(Clone, Debug)]
 pub(super) struct Owner {
     pub(super) epoch: i64,
@@ -63,6 +100,14 @@ pub(super) struct Owner {
 }
 
 impl SharedMemory {
+    /// A database with this many logs.
+    #[must_use]
+    pub fn with_shards(shards: u32) -> Self {
+        let shards = (0..shards).map(|_| Shard::default()).collect();
+        let rows = Rows { servers: BTreeMap::new(), next_server: 0, shards };
+        Self { rows: Arc::new(Mutex::new(rows)) }
+    }
+
     pub(super) fn rows(&self) -> MutexGuard<'_, Rows> {
         self.rows.lock().expect("no statement panics")
     }
@@ -80,9 +125,9 @@ impl SharedMemory {
         }
     }
 
-    /// The last record is lost, though it was acknowledged.
+    /// The last record of the first shard is lost, though it was acknowledged.
     pub fn lose_last(&self) {
-        self.rows().records.pop_last();
+        self.rows().shard_mut(0).records.pop_last();
     }
 
     /// The heartbeats so far are on disk.
@@ -99,37 +144,57 @@ impl SharedMemory {
     #[must_use]
     pub fn fork(&self) -> Self {
         let mut rows = self.rows().clone();
-        rows.appended.clear();
+        rows.shards.iter_mut().for_each(|shard| shard.appended.clear());
         Self { rows: Arc::new(Mutex::new(rows)) }
     }
 
-    /// The records that were inserted since the last time, in order.
+    /// The records of a shard that were inserted since the last time, in order.
     #[must_use]
-    pub fn take_appended(&self) -> Vec<Appended> {
-        std::mem::take(&mut self.rows().appended)
+    pub fn take_appended(&self, shard: u32) -> Vec<Appended> {
+        std::mem::take(&mut self.rows().shard_mut(shard).appended)
     }
 
-    /// Whether there is a blob of this name.
+    /// Whether a shard has a blob of this name.
     #[must_use]
-    pub fn has_blob(&self, name: &str) -> bool {
-        self.rows().blobs.contains_key(name)
+    pub fn has_blob(&self, shard: u32, name: &str) -> bool {
+        self.rows().shard(shard).blobs.contains_key(name)
     }
 
-    /// The present epoch.
+    /// The present epoch of a shard.
     #[must_use]
-    pub fn epoch(&self) -> i64 {
-        self.rows().epoch
+    pub fn epoch(&self, shard: u32) -> i64 {
+        self.rows().shard(shard).epoch
     }
 
-    /// Whether a server that is not gone owns the log.
+    /// The server that owns a shard, if that is not gone.
     #[must_use]
-    pub fn has_owner(&self) -> bool {
+    pub fn owner(&self, shard: u32) -> Option<u64> {
         let rows = self.rows();
-        rows.owner.and_then(|owner| rows.servers.get(&owner)).is_some_and(|it| !it.is_gone)
+        rows.shard(shard).owner.filter(|owner| rows.is_alive(*owner))
+    }
+
+    /// The shards, by number.
+    #[must_use]
+    pub fn shards(&self) -> Vec<SeenShard> {
+        self.rows().seen_shards()
+    }
+
+    /// The servers that are not gone.
+    #[must_use]
+    pub fn servers(&self) -> Vec<SeenServer> {
+        self.rows().seen_servers()
     }
 }
 
 impl Rows {
+    fn shard(&self, shard: u32) -> &Shard {
+        &self.shards[shard as usize]
+    }
+
+    fn shard_mut(&mut self, shard: u32) -> &mut Shard {
+        &mut self.shards[shard as usize]
+    }
+
     fn sync(&mut self) {
         self.servers.values_mut().for_each(|server| server.synced_beat = server.beat);
     }
@@ -151,20 +216,65 @@ impl Rows {
         true
     }
 
-    pub(super) fn owner(&self) -> Owner {
-        let server = self.owner.and_then(|owner| self.servers.get(&owner));
+    pub(super) fn seen_servers(&self) -> Vec<SeenServer> {
+        let alive = self.servers.iter().filter(|(_, server)| !server.is_gone);
+        let seen = |(id, server): (&u64, &Server)| SeenServer {
+            id: *id,
+            beat: server.beat,
+            is_drained: server.is_drained,
+            is_leaving: server.is_leaving,
+        };
+        alive.map(seen).collect()
+    }
+
+    pub(super) fn seen_shards(&self) -> Vec<SeenShard> {
+        let seen = |shard: &Shard| SeenShard { epoch: shard.epoch, owner: shard.owner };
+        self.shards.iter().map(seen).collect()
+    }
+
+    pub(super) fn owner(&self, shard: u32) -> Owner {
+        let Shard { epoch, owner, .. } = *self.shard(shard);
+        let server = owner.and_then(|owner| self.servers.get(&owner));
         Owner {
-            epoch: self.epoch,
+            epoch,
             is_free: server.is_none_or(|server| server.is_gone),
-            server: self.owner,
+            server: owner,
             beat: server.map_or(0, |server| server.beat),
             address: server.map_or(String::new(), |server| server.address.clone()),
         }
     }
 
-    pub(super) fn declare_gone(&mut self, server: u64, beat: i64) {
+    /// Whether the server is gone, by this or before.
+    pub(super) fn declare_gone(&mut self, server: u64, beat: i64) -> bool {
         self.sync();
         if let Some(server) = self.servers.get_mut(&server).filter(|server| server.beat == beat) {
+            server.is_gone = true;
+        }
+        !self.is_alive(server)
+    }
+
+    /// An operator wishes that a server has no shards, or some again.
+    pub(super) fn set_drained(&mut self, server: u64, is_drained: bool) {
+        self.sync();
+        if let Some(server) = self.servers.get_mut(&server) {
+            server.is_drained = is_drained;
+        }
+    }
+
+    pub(super) fn announce_leaving(&mut self, server: u64) {
+        self.sync();
+        if let Some(server) = self.servers.get_mut(&server) {
+            server.is_leaving = true;
+        }
+    }
+
+    /// The server ends, and gives everything back.
+    pub(super) fn leave(&mut self, server: u64) {
+        self.sync();
+        for shard in self.shards.iter_mut().filter(|shard| shard.owner == Some(server)) {
+            shard.owner = None;
+        }
+        if let Some(server) = self.servers.get_mut(&server) {
             server.is_gone = true;
         }
     }
@@ -173,92 +283,155 @@ impl Rows {
         self.servers.get(&server).is_some_and(|server| !server.is_gone)
     }
 
-    /// Takes the log if it is free, the server's own, or of one that is gone.
-    pub(super) fn take(&mut self, epoch: i64, server: u64) -> Option<i64> {
-        let is_free = self.owner.is_none_or(|owner| owner == server || !self.is_alive(owner));
-        if self.epoch != epoch || !self.is_alive(server) || !is_free {
+    /// Takes a shard if it is free, the server's own, or of one that is gone.
+    pub(super) fn take(&mut self, shard: u32, epoch: i64, server: u64) -> Option<i64> {
+        let Shard { epoch: present, owner, .. } = *self.shard(shard);
+        let is_free = owner.is_none_or(|owner| owner == server || !self.is_alive(owner));
+        if present != epoch || !self.is_alive(server) || !is_free {
             return None;
         }
         self.sync();
-        (self.epoch, self.owner) = (epoch + 1, Some(server));
-        Some(self.epoch)
+        let taken = self.shard_mut(shard);
+        (taken.epoch, taken.owner) = (epoch + 1, Some(server));
+        Some(taken.epoch)
     }
 
-    /// Takes the log over from oneself. A server that is gone frees it instead.
-    pub(super) fn take_again(&mut self, server: u64) -> Option<i64> {
-        if self.owner != Some(server) {
+    /// Takes a shard over from oneself. A server that is gone frees it instead.
+    pub(super) fn take_again(&mut self, shard: u32, server: u64) -> Option<i64> {
+        if self.shard(shard).owner != Some(server) {
             return None;
         }
         self.sync();
-        self.epoch += 1;
-        self.owner = self.owner.filter(|_| self.is_alive(server));
-        self.owner.map(|_| self.epoch)
+        let is_alive = self.is_alive(server);
+        let taken = self.shard_mut(shard);
+        taken.epoch += 1;
+        taken.owner = taken.owner.filter(|_| is_alive);
+        taken.owner.map(|_| taken.epoch)
     }
 
-    pub(super) fn give(&mut self, server: u64, epoch: i64) {
+    pub(super) fn give(&mut self, shard: u32, server: u64, epoch: i64) {
         self.sync();
-        if self.epoch == epoch && self.owner == Some(server) {
-            self.owner = None;
+        let given = self.shard_mut(shard);
+        if given.epoch == epoch && given.owner == Some(server) {
+            given.owner = None;
         }
+    }
+
+    /// Gives the only shard back that a server has, and ends it.
+    pub(super) fn give_and_end(&mut self, shard: u32, server: u64, epoch: i64) {
+        self.give(shard, server, epoch);
         if let Some(server) = self.servers.get_mut(&server) {
             server.is_gone = true;
         }
     }
 
-    fn is_held(&self, epoch: i64) -> bool {
-        self.epoch == epoch
+    fn is_held(&self, shard: u32, epoch: i64) -> bool {
+        self.shard(shard).epoch == epoch
     }
 
-    pub(super) fn ends(&self) -> (Position, Position) {
-        let tail = self.records.values().next_back().map(|(stored, _)| stored.next);
-        (self.start, tail.unwrap_or(self.start).max(self.start))
+    pub(super) fn ends(&self, shard: u32) -> (Position, Position) {
+        self.shard(shard).ends()
     }
 
     /// Whether the record was inserted.
-    pub(super) fn append(&mut self, position: Position, stored: Stored, body: &Arc<[u8]>) -> bool {
-        let is_held = self.is_held(stored.epoch) || planted::is("shared.append_unfenced");
-        if !is_held || self.ends().1 != position {
+    pub(super) fn append(
+        &mut self,
+        shard: u32,
+        position: Position,
+        stored: Stored,
+        body: &Arc<[u8]>,
+    ) -> bool {
+        let is_held = self.is_held(shard, stored.epoch) || planted::is("shared.append_unfenced");
+        if !is_held || self.ends(shard).1 != position {
             return false;
         }
         self.sync();
-        self.records.insert(position, (stored, Arc::clone(body)));
+        let log = self.shard_mut(shard);
+        log.records.insert(position, (stored, Arc::clone(body)));
         let (epoch, body) = (stored.epoch, Arc::clone(body));
-        self.appended.push(Appended { position, epoch, body });
+        log.appended.push(Appended { position, epoch, body });
         true
     }
 
-    pub(super) fn look(&self, position: Position) -> Look {
-        let (start, tail) = self.ends();
-        let found = self.records.get(&position).map(|(stored, _)| Look::Record(*stored));
-        found.unwrap_or(Look::Nothing { start, tail })
+    pub(super) fn look(&self, shard: u32, position: Position) -> Look {
+        let (start, tail) = self.ends(shard);
+        let found = self.shard(shard).records.get(&position);
+        found.map_or(Look::Nothing { start, tail }, |(stored, _)| Look::Record(*stored))
     }
 
     /// All records from the start on.
-    pub(super) fn records(&self) -> Vec<Record> {
+    pub(super) fn records(&self, shard: u32) -> Vec<Record> {
         let record = |(position, (stored, body)): (&Position, &(Stored, Arc<[u8]>))| Record {
             position: *position,
             next: stored.next,
             body: body.to_vec(),
         };
-        self.records.range(self.start..).map(record).collect()
+        let log = self.shard(shard);
+        log.records.range(log.start..).map(record).collect()
     }
 
     /// Whether the log is the sender's.
-    pub(super) fn truncate(&mut self, epoch: i64, before: Position) -> bool {
-        if !self.is_held(epoch) {
+    pub(super) fn truncate(&mut self, shard: u32, epoch: i64, before: Position) -> bool {
+        if !self.is_held(shard, epoch) {
             return false;
         }
         self.sync();
-        self.start = self.start.max(before);
+        let log = self.shard_mut(shard);
+        log.start = log.start.max(before);
         // Without a record, the position is kept by the start.
-        self.records = self.records.split_off(&self.start);
+        log.records = log.records.split_off(&log.start);
         true
     }
 
     /// A number for the bytes of a blob; none if its name is taken.
-    pub(super) fn begin_blob(&mut self, name: &str) -> Option<u64> {
-        self.next_blob += 1;
-        Some(self.next_blob).filter(|_| !self.clashes(name))
+    pub(super) fn begin_blob(&mut self, shard: u32, name: &str) -> Option<u64> {
+        let log = self.shard_mut(shard);
+        log.next_blob += 1;
+        Some(log.next_blob).filter(|_| !log.clashes(name))
+    }
+
+    /// Whether the log is the sender's, and whether the blob is there under this number.
+    pub(super) fn commit_blob(
+        &mut self,
+        shard: u32,
+        epoch: i64,
+        (name, id): (&str, u64),
+        bytes: &Arc<[u8]>,
+    ) -> (bool, bool) {
+        let is_held = self.is_held(shard, epoch) || planted::is("shared.blobs_unfenced");
+        if is_held && !self.shard(shard).clashes(name) {
+            self.sync();
+            let bytes = Arc::clone(bytes);
+            self.shard_mut(shard).blobs.insert(name.to_owned(), (id, bytes));
+        }
+        let there = self.shard(shard).blobs.get(name);
+        (is_held, there.is_some_and(|(there, _)| *there == id))
+    }
+
+    /// Whether the log is the sender's.
+    pub(super) fn delete_blob(&mut self, shard: u32, epoch: i64, name: &str) -> (bool, bool) {
+        let is_held = self.is_held(shard, epoch) || planted::is("shared.blobs_unfenced");
+        if is_held {
+            self.sync();
+            self.shard_mut(shard).blobs.remove(name);
+        }
+        (is_held, false)
+    }
+
+    pub(super) fn find_blob(&self, shard: u32, name: &str) -> Option<Arc<[u8]>> {
+        self.shard(shard).blobs.get(name).map(|(_, bytes)| Arc::clone(bytes))
+    }
+
+    pub(super) fn list_blobs(&self, shard: u32, prefix: &str) -> Vec<String> {
+        let names = self.shard(shard).blobs.keys();
+        names.filter(|name| name.starts_with(prefix)).cloned().collect()
+    }
+}
+
+impl Shard {
+    fn ends(&self) -> (Position, Position) {
+        let tail = self.records.values().next_back().map(|(stored, _)| stored.next);
+        (self.start, tail.unwrap_or(self.start).max(self.start))
     }
 
     /// Whether a blob has this name, or one of the two names is the folder of the other.
@@ -269,39 +442,5 @@ impl Rows {
         self.blobs
             .keys()
             .any(|other| other == name || is_folder_of(other, name) || is_folder_of(name, other))
-    }
-
-    /// Whether the log is the sender's, and whether the blob is there under this number.
-    pub(super) fn commit_blob(
-        &mut self,
-        epoch: i64,
-        name: &str,
-        id: u64,
-        bytes: &Arc<[u8]>,
-    ) -> (bool, bool) {
-        let is_held = self.is_held(epoch) || planted::is("shared.blobs_unfenced");
-        if is_held && !self.clashes(name) {
-            self.sync();
-            self.blobs.insert(name.to_owned(), (id, Arc::clone(bytes)));
-        }
-        (is_held, self.blobs.get(name).is_some_and(|(there, _)| *there == id))
-    }
-
-    /// Whether the log is the sender's.
-    pub(super) fn delete_blob(&mut self, epoch: i64, name: &str) -> (bool, bool) {
-        let is_held = self.is_held(epoch) || planted::is("shared.blobs_unfenced");
-        if is_held {
-            self.sync();
-            self.blobs.remove(name);
-        }
-        (is_held, false)
-    }
-
-    pub(super) fn find_blob(&self, name: &str) -> Option<Arc<[u8]>> {
-        self.blobs.get(name).map(|(_, bytes)| Arc::clone(bytes))
-    }
-
-    pub(super) fn list_blobs(&self, prefix: &str) -> Vec<String> {
-        self.blobs.keys().filter(|name| name.starts_with(prefix)).cloned().collect()
     }
 }

@@ -1,14 +1,18 @@
-//! The end of a seed: faults stop, one server serves, and everything that is due must happen.
+//! The end of a seed: faults stop, one server serves each shard, and everything that is due must
+//! happen.
 
 use baton::clock::Clock;
 
 use super::Fleet;
 use super::requests::Pending;
+use super::server::SLOTS;
 use crate::auditor::{Audit, demand};
 use crate::world::broken;
 
-/// How long it takes at most until one server serves and nothing waits.
+/// How long it takes at most until one server serves each shard and nothing waits.
 const SETTLED_MS: u64 = 60_000;
+/// How often in a row all servers must be content: one that has just joined is given no shards yet.
+const PLACED_FOR_MIN: usize = 30;
 /// Requests that agents still make before they stop.
 const LAST_ACTS: u64 = 30;
 /// Rounds until everything is due, and the time that passes in each.
@@ -26,14 +30,12 @@ impl Fleet {
         for name in 0..self.servers.len() {
             let server = &mut self.servers[name];
             server.is_paused = false;
-            server.armed = [None; 4];
+            server.armed = [None; SLOTS.len()];
             (server.stops_in_maintenance, server.is_cut_after_beat) = (false, false);
             server.set_cut(false);
-            if server.life.is_none() {
-                server.join(&self.database, name);
-            }
         }
-        let name = self.settle()?;
+        self.join_all();
+        let owners = self.settle()?;
         self.catch_up_with_time();
         for _ in 0..LAST_ACTS {
             self.act()?;
@@ -42,15 +44,17 @@ impl Fleet {
         for _ in 0..ROUNDS {
             self.leap(ROUND_MS);
             self.pass_time(400)?;
-            self.expire_all(name)?;
-            self.chores(name)?;
-            let now = self.servers[name].clock.now();
-            for (_, ledger) in self.auditor.ledgers() {
-                ledger.age(now);
-                ledger.check_overdue(now)?;
+            for (shard, name) in (0..).zip(owners.iter().copied()) {
+                self.expire_all(name, shard)?;
+                self.chores(name, shard)?;
+                let now = self.servers[name].clock.now();
+                for ledger in self.ledgers_of(shard) {
+                    ledger.age(now);
+                    ledger.check_overdue(now)?;
+                }
             }
         }
-        demand!(self.serving.is_some_and(|(last, _)| last == name), "the owner changed in peace");
+        demand!(self.owners() == owners, "an owner changed in peace");
         let left = self.pending.first().map(Pending::words);
         demand!(left.is_none(), "a request is still not answered: {left:?}");
         for (_, ledger) in self.auditor.ledgers() {
@@ -59,25 +63,53 @@ impl Fleet {
         self.inspect()
     }
 
-    /// Waits until one server serves, and nothing waits anywhere.
-    fn settle(&mut self) -> Audit<usize> {
-        let mut left = SETTLED_MS;
+    fn join_all(&mut self) {
+        for name in 0..self.servers.len() {
+            if self.servers[name].life.is_none() {
+                self.servers[name].join(&self.database, name);
+            }
+        }
+    }
+
+    /// Waits until one server serves each shard, and nothing waits anywhere.
+    fn settle(&mut self) -> Audit<Vec<usize>> {
+        let (mut left, mut placed_for) = (SETTLED_MS, 0);
         while left > 0 {
             self.pass_time(100)?;
             self.retire_lost();
             left -= 100;
-            let is_calm = self.servers.iter().all(super::Server::is_calm);
-            let serving = self.serving.map(|(name, _)| name).filter(|name| self.is_owner(*name));
-            let Some(name) = serving.filter(|_| is_calm && self.database.has_owner()) else {
+            if self.shards.len() == 1 {
+                if let Some(name) = self.settled() {
+                    return Ok(vec![name]);
+                }
                 continue;
-            };
-            let open = self.servers[name].open();
-            let others = self.servers.iter().filter(|server| server.open().is_some()).count();
-            if others == 1 && open.is_some_and(|open| open.shard.check_serving().is_ok()) {
-                return Ok(name);
+            }
+            // Those that were leaving have ended.
+            self.join_all();
+            placed_for = if self.is_placed() { placed_for + 1 } else { 0 };
+            if placed_for == PLACED_FOR_MIN {
+                self.check_shares()?;
+                return Ok(self.owners());
             }
         }
-        Err(broken("after a minute without faults no server serves"))
+        Err(broken("after a minute without faults not every shard is served by its server"))
+    }
+
+    /// The server that serves the only shard, if it is settled that it does.
+    fn settled(&self) -> Option<usize> {
+        let is_calm = self.servers.iter().all(super::Server::is_calm);
+        let serving = self.shards[0].serving.map(|(name, _)| name);
+        let name = serving.filter(|name| self.is_owner(*name, 0))?;
+        let is_owned = self.database.owner(0).is_some();
+        let others = self.servers.iter().filter(|server| server.open(0).is_some()).count();
+        let open = self.servers[name].open(0)?;
+        let is_settled = is_calm && is_owned && others == 1 && open.shard.check_serving().is_ok();
+        is_settled.then_some(name)
+    }
+
+    /// The server that served each shard last.
+    fn owners(&self) -> Vec<usize> {
+        self.shards.iter().filter_map(|shard| shard.serving.map(|(name, _)| name)).collect()
     }
 
     /// Time passes by the clocks that leases are measured on, and by no other.
@@ -88,19 +120,23 @@ impl Fleet {
     }
 
     fn catch_up_with_time(&mut self) {
-        let newest = self.auditor.ledgers().map(|(_, ledger)| ledger.time()).max();
-        let now = self.serving.map(|(name, _)| self.servers[name].clock.now());
-        let behind = newest.zip(now).map_or(0, |(newest, now)| newest.since(now));
+        let mut behind = 0;
+        for shard in self.numbers() {
+            let now = self.now_of(shard);
+            let newest = self.ledgers_of(shard).map(|ledger| ledger.time()).max();
+            behind = behind.max(newest.zip(now).map_or(0, |(newest, now)| newest.since(now)));
+        }
         self.leap(behind);
     }
 
     /// Expiry may have consequences that expire as well.
-    fn expire_all(&mut self, name: usize) -> Audit {
+    fn expire_all(&mut self, name: usize, shard: u32) -> Audit {
         for _ in 0..CAUSES_MAX {
-            self.expire(name)?;
-            let open = self.servers[name].open().ok_or_else(|| broken("it serves no longer"))?;
+            self.expire(name, shard)?;
+            let open =
+                self.servers[name].open(shard).ok_or_else(|| broken("it serves no longer"))?;
             let is_done = open.shard.machine().open_group_size().0 == 0;
-            self.flush(name)?;
+            self.flush(name, shard)?;
             if is_done {
                 return Ok(());
             }
@@ -108,13 +144,14 @@ impl Fleet {
         Err(broken(format!("after {CAUSES_MAX} rounds time still causes something")))
     }
 
-    fn chores(&mut self, name: usize) -> Audit {
+    fn chores(&mut self, name: usize, shard: u32) -> Audit {
         for _ in 0..CHORES_MAX {
-            let open = self.servers[name].open().ok_or_else(|| broken("it serves no longer"))?;
+            let open =
+                self.servers[name].open(shard).ok_or_else(|| broken("it serves no longer"))?;
             if open.shard.next_compaction_job().is_none() {
                 return Ok(());
             }
-            self.do_chore(name)?;
+            self.do_chore(name, shard)?;
         }
         Err(broken(format!("{CHORES_MAX} chores were done and there is more to do")))
     }

@@ -7,14 +7,17 @@
 //! | delay | one statement is executed late, or answered late |
 //! | drop | one request or answer is lost, or a request arrives after it was given up |
 //! | kill | a server ends at once; the log is not given back |
-//! | drain | a server gives the log back |
+//! | drain | a server gives the log back; of several shards, an operator drains it, or it leaves |
+//! | take | the next request for a shard, or its answer, is lost or late |
 //! | restart of the database | all connections break, heartbeats that were not synced are lost |
 
 use std::sync::atomic::Ordering;
 
+use baton_log::shared::Link;
+
 use super::job::Fault;
 use super::plan::Step;
-use super::server::{Done, Life, Slot};
+use super::server::{Done, SLOTS, Slot};
 use super::{Fleet, PIECE_MS};
 use crate::auditor::Audit;
 
@@ -48,7 +51,14 @@ impl Fleet {
                 server.armed[Slot::Keep as usize] = Some((before, fault));
                 server.stops_in_maintenance = stops;
             }
-            Step::DelayBeat if self.servers[name].open().is_none() => {
+            Step::DelayTake => {
+                let faults = [Fault::LoseAnswer, Fault::LoseRequest, Fault::Late];
+                let delays = [self.delay(&[300, 1_500, 4_000]), *self.rng.pick(&faults)];
+                let before = self.rng.below(3);
+                let fault = (before, *self.rng.pick(&delays));
+                self.servers[name].armed[Slot::Take as usize] = Some(fault);
+            }
+            Step::DelayBeat if self.servers[name].held().is_empty() => {
                 let (before, fault) = (self.rng.below(8), self.delay(&[300, 1_500, 5_000]));
                 self.servers[name].armed[Slot::Look as usize] = Some((before, fault));
             }
@@ -56,10 +66,13 @@ impl Fleet {
                 let fault = self.delay(&[200, 1_000, 1_400]);
                 let is_cut = self.rng.once_in(2);
                 let server = &mut self.servers[name];
-                server.armed[Slot::Beat as usize] = Some((0, fault));
+                let is_member = server.membership().is_some();
+                let slot = if is_member { Slot::Look } else { Slot::Beat };
+                server.armed[slot as usize] = Some((0, fault));
                 server.is_cut_after_beat = is_cut;
             }
             Step::Kill => self.kill(name),
+            Step::Drain if self.servers[name].membership().is_some() => self.drain_member(name),
             Step::Drain => return self.drain(name),
             Step::Join => {
                 if self.servers[name].life.is_none() {
@@ -75,9 +88,10 @@ impl Fleet {
         Ok(())
     }
 
-    /// Half of all faults happen to the server that serves.
+    /// Half of all faults happen to the server that serves, or serves one of several shards.
     fn victim(&mut self) -> usize {
-        match self.serving {
+        let shard = if self.shards.len() > 1 { self.rng.index(self.shards.len()) } else { 0 };
+        match self.shards[shard].serving {
             Some((name, _)) if self.rng.once_in(2) => name,
             Some(_) | None => self.rng.index(self.servers.len()),
         }
@@ -92,18 +106,20 @@ impl Fleet {
     fn pause(&mut self, name: usize) -> Audit {
         self.faults += 1;
         self.coverage.met("servers: paused");
-        if self.servers[name].open().is_some() && !self.servers[name].is_paused {
+        let held = self.servers[name].held();
+        if !held.is_empty() && !self.servers[name].is_paused {
+            let shard = if held.len() > 1 { *self.rng.pick(&held) } else { held[0] };
             let fault = self.delay(&[PIECE_MS]);
             match self.rng.below(3) {
                 0 => {}
                 1 => {
                     self.servers[name].armed[Slot::Flush as usize] = Some((0, fault));
-                    self.flush(name)?;
+                    self.flush(name, shard)?;
                 }
                 _ => {
                     let before = self.rng.below(14);
                     self.servers[name].armed[Slot::Keep as usize] = Some((before, fault));
-                    self.do_chore(name)?;
+                    self.do_chore(name, shard)?;
                 }
             }
         }
@@ -115,8 +131,8 @@ impl Fleet {
     fn kill(&mut self, name: usize) {
         self.coverage.met("servers: killed");
         let server = &mut self.servers[name];
-        server.jobs = [const { None }; 4];
-        server.armed = [None; 4];
+        server.jobs.clear();
+        server.armed = [None; SLOTS.len()];
         (server.stops_in_maintenance, server.is_cut_after_beat) = (false, false);
         server.life = None;
         server.is_paused = false;
@@ -125,29 +141,57 @@ impl Fleet {
     /// A server writes what it has, gives the log back, and waits for it again.
     fn drain(&mut self, name: usize) -> Audit {
         let server = &self.servers[name];
-        if server.open().is_none() || !server.is_calm() {
+        if server.open(0).is_none() || !server.is_calm() {
             return Ok(());
         }
         self.coverage.met("servers: drained");
-        self.flush(name)?;
-        let Some(open) = self.servers[name].open().cloned() else { return Ok(()) };
+        self.flush(name, 0)?;
+        let Some(open) = self.servers[name].open(0).cloned() else { return Ok(()) };
         open.shard.close_waiters();
         self.absorb()?;
-        let given = self.servers[name].run(Slot::Keep, move || {
+        let given = self.servers[name].run(Slot::Keep, 0, move || {
             open.log.log.close();
-            Done::Given
+            Done::Given(0)
         });
-        if given.is_some() && matches!(self.servers[name].life, Some(Life::Serves { .. })) {
+        if given.is_some() && self.servers[name].open(0).is_some() {
             self.servers[name].join(&self.database, name);
         }
         Ok(())
+    }
+
+    /// A server leaves, or an operator drains it, or undoes that.
+    fn drain_member(&mut self, name: usize) {
+        let leaves = self.rng.once_in(2);
+        let server = &mut self.servers[name];
+        let member = server.membership().and_then(|it| it.member.clone());
+        let Some(member) = member.filter(|_| !server.is_busy(Slot::Beat, 0)) else { return };
+        if leaves {
+            let now_ms = server.link.now_ms();
+            if let Some(membership) = server.membership_mut() {
+                membership.begin_to_leave(now_ms);
+            }
+        } else {
+            self.coverage.met("servers: drained");
+        }
+        let servers = self.database.servers();
+        let is_drained = servers.iter().any(|it| it.id == member.id() && it.is_drained);
+        self.servers[name].run(Slot::Beat, 0, move || {
+            // Without an answer it may be recorded all the same.
+            let _ = if leaves {
+                member.announce_leaving()
+            } else {
+                member.set_drained(member.id(), !is_drained)
+            };
+            Done::Announced
+        });
     }
 
     /// A standby cannot see the heartbeats of the owner; then the database loses them, and the
     /// owner is cut off.
     fn restart_while_blind(&mut self, name: usize) -> Audit {
         self.faults += 1;
-        let Some((owner, _)) = self.serving.filter(|(owner, _)| *owner != name) else {
+        let mut serving = self.shards.iter().filter_map(|shard| shard.serving);
+        let Some((owner, _)) = serving.find(|(owner, _)| *owner != name) else {
             self.restart_database();
             return Ok(());
         };

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use baton::clock::{Clock, ManualClock};
+use baton::clock::ManualClock;
 use baton::error::Error;
 use baton::files::File;
 use baton::shard::Shard;
 use baton_core::state::{Query as StateQuery, Snapshot};
 use baton_core::{Reply, Revision, Timestamp, WorkspaceName, state};
-use baton_log::shared::{Candidate, DirectLink, SharedLog};
+use baton_log::shared::{Candidate, DirectLink, SharedLog, SharedMemory};
 
 use super::{BEGINNING, Fleet};
 use crate::auditor::{Audit, Ledger, demand};
@@ -20,16 +20,21 @@ const BATCHES_BYTES: usize = 1 << 16;
 impl Fleet {
     /// The files that the owner of the log refers to are there, whatever others did.
     pub(super) fn check_files(&self) -> Audit {
-        let Some((name, _)) = self.serving.filter(|(name, _)| self.is_owner(*name)) else {
+        self.numbers().try_for_each(|shard| self.check_files_of(shard))
+    }
+
+    fn check_files_of(&self, shard: u32) -> Audit {
+        let serving = self.shards[shard as usize].serving;
+        let Some((name, _)) = serving.filter(|(name, _)| self.is_owner(*name, shard)) else {
             return Ok(());
         };
-        let Some(open) = self.servers[name].open() else { return Ok(()) };
+        let Some(open) = self.servers[name].open(shard) else { return Ok(()) };
         let mut machine = open.shard.machine();
-        for workspace in &self.plan.workspaces {
+        for workspace in self.workspaces_of(shard) {
             let Some(resident) = machine.resident(workspace) else { continue };
             for run in &resident.history.runs {
                 let file = File::Run { first: run.first(), last: run.last() }.name(workspace);
-                let is_there = self.database.has_blob(&file);
+                let is_there = self.database.has_blob(shard, &file);
                 demand!(is_there, "server {name} owns the log, and its file `{file}` is gone");
             }
         }
@@ -41,14 +46,20 @@ impl Fleet {
         self.absorb()?;
         let copy = self.database.fork();
         copy.declare_all_gone();
-        let candidate = Candidate::new(&copy, Arc::new(DirectLink::default()), "inspector");
+        self.trace.tell(|| "a fresh server on a copy of the database is inspected".to_owned());
+        self.numbers().try_for_each(|shard| self.inspect_shard(shard, &copy))
+    }
+
+    fn inspect_shard(&mut self, number: u32, copy: &SharedMemory) -> Audit {
+        let link = Arc::new(DirectLink::default());
+        let candidate = Candidate::for_shard(copy, link, "inspector", number);
         let log = candidate.open().map_err(|error| broken(error.to_string()))?;
-        let now = self.serving.map(|(name, _)| self.servers[name].clock.now());
-        let clock = Arc::new(ManualClock::at(now.unwrap_or(Timestamp(BEGINNING))));
+        let now = self.now_of(number).unwrap_or(Timestamp(BEGINNING));
+        let clock = Arc::new(ManualClock::at(now));
         let shard = Shard::open(log, clock, self.plan.options.clone());
         let shard = shard.map_err(|error| broken(format!("a copy does not open: {error}")))?;
-        self.trace.tell(|| "a fresh server on a copy of the database is inspected".to_owned());
-        for workspace in self.plan.workspaces.clone() {
+        let workspaces: Vec<_> = self.workspaces_of(number).cloned().collect();
+        for workspace in workspaces {
             shard.load(&workspace).map_err(|error| {
                 broken(format!("`{workspace}` does not load from a copy: {error}"))
             })?;

@@ -1,5 +1,6 @@
-//! Several servers that share one log: one serves, the others wait, and any of them may be stopped,
-//! cut off, killed or slow at any statement.
+//! Several servers that share one database, and any of them may be stopped, cut off, killed or slow
+//! at any statement. With one shard, one of them serves and the others wait. Several shards are
+//! placed among them, and move when servers come, go, are drained, or die.
 //!
 //! ```text
 //!   agents ──▶ server 0 ─┐
@@ -9,51 +10,77 @@
 //! ```
 //!
 //! The engines are real, and so are the rules by which a server takes over, answers reads and
-//! resolves unknown outcomes ([`baton_log::ownership`]). The auditor is the one of a single server:
-//! whatever the servers do to each other, callers must not be able to tell.
+//! resolves unknown outcomes ([`baton_log::ownership`]), and those by which shards are placed
+//! ([`baton_cluster::placement`]). The auditor is the one of a single server: whatever the servers
+//! do to each other, callers must not be able to tell.
 //!
 //! Demanded in addition: epochs never fall; what a server reports as written is in the log, and
 //! what it reports as not written never is; a read shows everything that any caller knew when it
 //! was sent; no lease ends early because of a takeover; the files that the owner refers to are
-//! there; at the end one server owns the log, and everything is there.
+//! there; a shard contains its own workspaces only; no shard remains without a server that serves
+//! it while one could; at the end one server owns each shard, no server has more than its share,
+//! and everything is there.
+//!
+//! | module | part |
+//! |---|---|
+//! | `server` | one server, and its work in progress |
+//! | `member` | a server as one of those that place several shards among themselves |
+//! | `shards` | shards are taken, given, and must be served |
+//! | `job`, `link` | work that waits for the database, and the way there |
+//! | `plan` | the decisions before the first step |
+//! | `requests` | requests and queries, from the call to the answer |
+//! | `records` | what became durable, and what servers have heard of that |
+//! | `tap` | an append and its outcome |
+//! | `faults` | what happens to servers, connections and the database |
+//! | `inspection` | a fresh server on a copy of the database |
+//! | `convergence` | the end: faults stop |
 
 mod convergence;
 mod faults;
 mod inspection;
 mod job;
 mod link;
+mod member;
 mod plan;
+mod records;
 mod requests;
 mod server;
+mod shards;
 mod tap;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use baton::clock::{Clock, ManualClock};
-use baton::error::Error;
+use baton::clock::ManualClock;
 use baton_core::{Timestamp, WorkspaceName};
 use baton_log::shared::{SharedMemory, Work};
-use baton_log::{AppendError, Position};
 
+use crate::FleetSize;
 use crate::actors::agent::Agent;
-use crate::auditor::{Audit, Auditor, demand, frames};
+use crate::auditor::{Audit, Auditor};
 use crate::coverage::Coverage;
 use crate::plan::Plan;
 use crate::rng::Rng;
 use crate::trace::{Listener, Trace};
 use link::{Network, SimLink};
-use plan::{Step, weights};
+use plan::{Step, shard_weights, weights};
+use records::ShardRecords;
 use requests::Pending;
-use server::{Done, Life, SLOTS, Server, Slot};
+use server::{Done, Role, SLOTS, Server, Serving, Slot};
 
 /// The start time of every world.
 const BEGINNING: u64 = 1_700_000_000_000;
 /// How far the clocks of two servers differ at most.
 const SKEW_MS: u64 = 4_000;
+/// How far they differ at most where they are wrong.
+const WRONG_MS: u64 = 7_200_000;
 /// Time passes in pieces of this length, so that heartbeats are sent in between.
 const PIECE_MS: u64 = 20;
+/// Steps for which a server that may no longer serve still believes that it does.
+const LOST_FOR_MIN: u64 = 12;
+/// Shards that are used in every world, if there are so many.
+const USED_MAX: usize = 3;
 
 /// Several servers, and their clients.
 pub(crate) struct Fleet {
@@ -63,19 +90,15 @@ pub(crate) struct Fleet {
     network: Arc<Network>,
     database: SharedMemory,
     servers: Vec<Server>,
-    /// The server whose answers are compared with each other, and the number of its engine.
-    serving: Option<(usize, u64)>,
+    shards: Vec<ShardRecords>,
+    /// The shard of every workspace.
+    homes: BTreeMap<WorkspaceName, u32>,
     engines: u64,
     agents: Vec<Agent>,
     pending: Vec<Pending>,
     auditor: Auditor,
     /// What some caller or server knows to be durable.
     known: BTreeMap<WorkspaceName, u64>,
-    /// Every record that was ever inserted, with the epoch of its writer.
-    history: BTreeMap<Position, (i64, Arc<[u8]>)>,
-    /// Records that a server has reported as not written.
-    refused: Vec<(Position, Vec<i64>, Vec<u8>)>,
-    epoch: i64,
     /// Requests that arrive late, and the restarts of the database when they were sent.
     late: Vec<(u64, Work)>,
     pub(crate) coverage: Coverage,
@@ -87,7 +110,7 @@ pub(crate) struct Fleet {
 impl Fleet {
     pub(crate) fn new(
         seed: u64,
-        servers: usize,
+        size: FleetSize,
         steps: Option<u64>,
         listener: Option<Listener>,
     ) -> Self {
@@ -100,35 +123,40 @@ impl Fleet {
             plan.options.tail_batches_max = 8;
             plan.options.run_bytes_max = *rng.pick(&[2_000, 4_000, 20_000]);
         }
-        let weights = weights(&mut rng);
+        let homes = homes(&mut plan, size.shards);
+        let mut weights = weights(&mut rng);
+        if size.shards > 1 {
+            weights.extend(shard_weights(&mut rng));
+        }
         let agents = plan.agents.iter().enumerate();
         let agents =
             agents.map(|(number, kind)| Agent::new(number, *kind, plan.home_of(*kind, &mut rng)));
         let agents = agents.collect();
         let network = Arc::new(Network::default());
+        // In some worlds with several shards, machines have clocks that are hours wrong.
+        let is_wrong = size.shards > 1 && rng.once_in(3);
+        let skew_ms = if is_wrong { WRONG_MS } else { SKEW_MS };
         let server = |_| {
             // Two machines differ in speed by up to 22 %, which is within what is promised.
             let link = SimLink::new(&network, rng.below(1_000_000), rng.between(900, 1_100));
-            let clock = ManualClock::at(Timestamp(BEGINNING + rng.below(SKEW_MS)));
+            let clock = ManualClock::at(Timestamp(BEGINNING + rng.below(skew_ms)));
             Server::new(link, clock)
         };
-        let servers = (0..servers).map(server).collect();
+        let servers = (0..size.servers).map(server).collect();
         Self {
             plan,
             weights,
             rng,
             network,
-            database: SharedMemory::default(),
+            database: SharedMemory::with_shards(size.shards),
             servers,
-            serving: None,
+            shards: (0..size.shards).map(|_| ShardRecords::default()).collect(),
+            homes,
             engines: 0,
             agents,
             pending: Vec::new(),
             auditor: Auditor::default(),
             known: BTreeMap::new(),
-            history: BTreeMap::new(),
-            refused: Vec::new(),
-            epoch: 0,
             late: Vec::new(),
             coverage: Coverage::default(),
             trace: Trace::new(listener),
@@ -180,18 +208,29 @@ impl Fleet {
         }
     }
 
-    /// Does something at one of the servers that serve, or believe that they do.
-    fn some_serving(&mut self, act: fn(&mut Self, usize) -> Audit) -> Audit {
+    /// The servers that serve a shard, or believe that they do.
+    fn servers_of(&self, shard: u32) -> Vec<usize> {
         let serves = |name: &usize| {
             let server = &self.servers[*name];
-            server.open().is_some() && !server.is_paused
+            server.open(shard).is_some() && !server.is_paused
         };
-        let serving: Vec<usize> = (0..self.servers.len()).filter(serves).collect();
-        if serving.is_empty() {
+        (0..self.servers.len()).filter(serves).collect()
+    }
+
+    /// Does something with one of the engines.
+    fn some_serving(&mut self, act: fn(&mut Self, usize, u32) -> Audit) -> Audit {
+        let engines = |shard| self.servers_of(shard).into_iter().map(move |name| (name, shard));
+        let engines: Vec<(usize, u32)> = self.numbers().flat_map(engines).collect();
+        if engines.is_empty() {
             return self.pass_time(100);
         }
-        let name = *self.rng.pick(&serving);
-        act(self, name)
+        let (name, shard) = *self.rng.pick(&engines);
+        act(self, name, shard)
+    }
+
+    /// The numbers of all shards.
+    fn numbers(&self) -> impl Iterator<Item = u32> + use<> {
+        0..u32::try_from(self.shards.len()).expect("there are few")
     }
 
     /// Time passes for all servers.
@@ -202,14 +241,17 @@ impl Fleet {
             self.servers.iter().for_each(|server| server.clock.advance(PIECE_MS));
             self.tick();
             self.run_due()?;
+            self.check_served()?;
         }
         Ok(())
     }
 
-    /// The auditor's clock is that of the server that serves.
+    /// The auditor's clock is, for each shard, that of the server that serves it.
     fn tick(&mut self) {
-        if let Some((name, _)) = self.serving {
-            self.auditor.tick(self.servers[name].clock.now());
+        for shard in self.numbers() {
+            if let Some(now) = self.now_of(shard) {
+                self.ledgers_of(shard).for_each(|ledger| ledger.tick(now));
+            }
         }
     }
 
@@ -221,8 +263,10 @@ impl Fleet {
                 continue;
             }
             for slot in SLOTS {
-                if let Some(done) = self.servers[name].resume(slot) {
-                    self.finish(name, done)?;
+                for shard in self.numbers() {
+                    if let Some(done) = self.servers[name].resume(slot, shard) {
+                        self.finish(name, done)?;
+                    }
                 }
             }
             if let Some(done) = self.servers[name].beat() {
@@ -231,6 +275,7 @@ impl Fleet {
             if let Some(done) = self.servers[name].look(&self.plan.options) {
                 self.finish(name, done)?;
             }
+            self.place(name)?;
         }
         Ok(())
     }
@@ -254,164 +299,115 @@ impl Fleet {
     fn finish(&mut self, name: usize, done: Done) -> Audit {
         match done {
             Done::Waits(returned) => {
-                if let Some(Life::Standby { candidate, .. }) = &mut self.servers[name].life {
+                let life = self.servers[name].life.as_mut();
+                if let Some(Role::Candidate { candidate, .. }) = life.map(|life| &mut life.role) {
                     *candidate = Some(returned);
                 }
             }
-            Done::Opened(open) => self.opened(name, open)?,
-            Done::NotOpened(error) => {
-                self.excuse(name, "opening", &error)?;
-                self.servers[name].join(&self.database, name);
+            Done::Looked(heart, seen) => {
+                if let Some(membership) = self.servers[name].membership_mut() {
+                    membership.looked(heart, seen);
+                }
+                self.servers[name].end_beat(Slot::Look);
             }
-            Done::Beaten => {
-                let server = &mut self.servers[name];
-                // Heartbeats that meet no fault are sent between those that do.
-                if server.armed[Slot::Beat as usize].is_none()
-                    && std::mem::take(&mut server.is_cut_after_beat)
-                {
-                    server.set_cut(true);
+            Done::Opened(shard, open) => self.opened(name, shard, open)?,
+            Done::NotTaken(shard) => self.ended(name, shard, false),
+            Done::NotOpened(shard, log, error) => {
+                let is_owner = log.epochs().last() == Some(&self.database.epoch(shard));
+                self.excuse(name, is_owner, "opening", &error)?;
+                if self.servers[name].membership().is_some() {
+                    self.ended(name, shard, true);
+                } else {
+                    self.servers[name].join(&self.database, name);
                 }
             }
-            Done::Given => {}
+            Done::Beaten => self.servers[name].end_beat(Slot::Beat),
+            Done::Announced => {}
+            Done::Given(shard) => self.given(name, shard),
             Done::Flushed(flushed) => self.trace.tell(|| format!("server {name}: {flushed:?}")),
-            Done::Kept(Ok(_)) | Done::Loaded(_, Ok(())) => self.check_files()?,
-            Done::Kept(Err(error)) => self.excuse(name, "maintenance", &error)?,
+            Done::Kept(_, Ok(_)) | Done::Loaded(_, Ok(())) => self.check_files()?,
+            Done::Kept(shard, Err(error)) => {
+                let is_owner = self.is_owner(name, shard);
+                self.excuse(name, is_owner, "maintenance", &error)?;
+            }
             Done::Loaded(workspace, Err(error)) => {
-                self.excuse(name, &format!("loading `{workspace}`"), &error)?;
+                let is_owner = self.is_owner(name, self.home(&workspace));
+                self.excuse(name, is_owner, &format!("loading `{workspace}`"), &error)?;
             }
         }
         self.absorb()
     }
 
-    /// A server has taken the log and serves.
-    fn opened(&mut self, name: usize, open: server::Open) -> Audit {
+    /// A server has taken a shard and serves it.
+    fn opened(&mut self, name: usize, shard: u32, open: server::Open) -> Audit {
         self.absorb()?;
         self.engines += 1;
         let number = self.engines;
         self.trace.tell(|| format!("server {name} serves, engine {number}"));
-        let is_owner = open.log.log.epochs().last() == Some(&self.database.epoch());
+        let is_owner = open.log.log.epochs().last() == Some(&self.database.epoch(shard));
+        let records = &mut self.shards[shard as usize];
         if is_owner {
-            if self.serving.is_some_and(|(before, _)| before != name) {
+            if records.serving.is_some_and(|(before, _)| before != name) {
                 self.coverage.met("servers: taken over by another");
             }
-            self.serving = Some((name, number));
-            self.auditor.server_up(open.since);
+            records.serving = Some((name, number));
+            self.ledgers_of(shard).for_each(|ledger| ledger.server_up(open.since));
             self.tick();
             for (workspace, ledger) in self.auditor.ledgers() {
-                self.known.insert(workspace.clone(), ledger.head());
+                if self.homes.get(workspace) == Some(&shard) {
+                    self.known.insert(workspace.clone(), ledger.head());
+                }
             }
         } else {
             self.coverage.met("servers: fenced before it served");
         }
-        self.servers[name].life = Some(Life::Serves { open, number, lost_for: 0 });
+        if let Some(life) = &mut self.servers[name].life {
+            life.held.insert(shard, Serving { open, number, lost_for: 0 });
+        }
+        self.ended(name, shard, false);
         Ok(())
     }
 
     /// A server that has noticed that it may no longer serve waits for the log again after a while.
     fn retire_lost(&mut self) {
         for name in 0..self.servers.len() {
-            let server = &mut self.servers[name];
-            let is_calm = server.jobs.iter().all(Option::is_none) && !server.is_paused;
-            let Some(Life::Serves { open, lost_for, .. }) = &mut server.life else { continue };
-            if !open.log.log.is_lost() && open.shard.watermark().stopped().is_none() {
-                continue;
+            for shard in self.servers[name].held() {
+                self.retire(name, shard);
             }
-            *lost_for += 1;
-            if *lost_for < 12 || !is_calm {
-                continue;
-            }
-            let open = open.clone();
-            self.trace.tell(|| format!("server {name} waits for the log again"));
-            if server.link.is_fine() {
-                open.log.log.close();
-            }
-            server.join(&self.database, name);
+            self.join_again(name);
         }
     }
 
-    /// The auditor receives what has become durable, and what servers have heard of their appends,
-    /// and then checks the answers.
-    fn absorb(&mut self) -> Audit {
-        let epoch = self.database.epoch();
-        demand!(epoch >= self.epoch, "the epoch fell from {} to {epoch}", self.epoch);
-        self.epoch = epoch;
-        for appended in self.database.take_appended() {
-            self.trace.sum(&appended.body);
-            let is_refused = |(position, epochs, body): &(Position, Vec<i64>, Vec<u8>)| {
-                let is_same = *position == appended.position && epochs.contains(&appended.epoch);
-                is_same && body[..] == appended.body[..]
-            };
-            demand!(
-                !self.refused.iter().any(is_refused),
-                "a record was written after it was reported as not written"
-            );
-            self.auditor.record(&appended.body, &mut self.coverage)?;
-            self.history.insert(appended.position, (appended.epoch, appended.body));
+    fn retire(&mut self, name: usize, shard: u32) {
+        let server = &mut self.servers[name];
+        let is_member = server.membership().is_some();
+        let is_idle = if is_member { !server.is_busy_with(shard) } else { server.jobs.is_empty() };
+        let is_calm = is_idle && !server.is_paused;
+        let serving = server.life.as_mut().and_then(|life| life.held.get_mut(&shard));
+        let Some(serving) = serving.filter(|serving| serving.is_lost()) else { return };
+        serving.lost_for += 1;
+        if serving.lost_for < LOST_FOR_MIN || !is_calm {
+            return;
         }
-        for name in 0..self.servers.len() {
-            self.hear(name)?;
+        let open = serving.open.clone();
+        self.trace.tell(|| format!("server {name} waits for the log again"));
+        if server.link.is_fine() {
+            open.log.log.close();
         }
-        self.resolve()?;
-        let Some((name, _)) = self.serving else { return Ok(()) };
-        let now = self.servers[name].clock.now();
-        self.auditor.ledgers().for_each(|(_, ledger)| ledger.age(now));
-        Ok(())
-    }
-
-    /// What a server hears of its appends is true.
-    fn hear(&mut self, name: usize) -> Audit {
-        let Some(open) = self.servers[name].open() else { return Ok(()) };
-        let epochs = open.log.log.epochs();
-        for heard in open.log.take_heard() {
-            let found = self.history.get(&heard.expected);
-            let is_there = found
-                .is_some_and(|(epoch, body)| epochs.contains(epoch) && body[..] == heard.body[..]);
-            match heard.outcome {
-                Ok(_) => {
-                    demand!(is_there, "server {name}: an acknowledged record is not in the log");
-                    if epochs.len() > 1 {
-                        self.coverage.met("servers: resolved append");
-                    }
-                    for (workspace, batch) in frames(&heard.body)? {
-                        let known = self.known.entry(workspace).or_default();
-                        *known = batch.revision.0.max(*known);
-                    }
-                }
-                Err(error @ AppendError::WentBack { .. }) => {
-                    demand!(false, "server {name}: nothing is lost, but {error}");
-                }
-                Err(AppendError::Failed(_)) => self.coverage.met("servers: unknown outcome"),
-                Err(error) => {
-                    demand!(
-                        !is_there,
-                        "server {name}: a record is in the log and was reported as not written: \
-                         {error}"
-                    );
-                    self.coverage.met("servers: fenced append");
-                    self.refused.push((heard.expected, epochs.clone(), heard.body));
-                }
-            }
+        if is_member {
+            self.given(name, shard);
+        } else {
+            self.servers[name].join(&self.database, name);
         }
-        Ok(())
     }
+}
 
-    /// Whether a server owns the log, by the database.
-    fn is_owner(&self, name: usize) -> bool {
-        let epoch = self.database.epoch();
-        let log = self.servers[name].taken();
-        log.is_some_and(|log| log.epochs().last() == Some(&epoch))
+/// Divides the workspaces of a plan among the shards, so that several of them are used.
+fn homes(plan: &mut Plan, shards: u32) -> BTreeMap<WorkspaceName, u32> {
+    let mut more = (1..).map(|number| format!("shard-{number}"));
+    while plan.workspaces.len() < USED_MAX.min(shards as usize) {
+        let name = more.next().expect("there is always a next number");
+        plan.workspaces.push(WorkspaceName::parse(&name).expect("a good name"));
     }
-
-    /// Errors are allowed if a connection broke, or another server has taken over.
-    fn excuse(&mut self, name: usize, what: &str, error: &Error) -> Audit {
-        let text = error.to_string();
-        let is_made = ["the connection to the database broke", "belongs to another server"]
-            .iter()
-            .any(|made| text.contains(made));
-        let is_fenced = matches!(error, Error::Fenced | Error::Away);
-        let is_excused = is_made || is_fenced || !self.is_owner(name);
-        demand!(is_excused, "server {name}: {what} failed although nothing is broken: {error}");
-        self.trace.tell(|| format!("server {name}: {what} failed: {error}"));
-        Ok(())
-    }
+    plan.workspaces.iter().cloned().zip((0..shards).cycle()).collect()
 }

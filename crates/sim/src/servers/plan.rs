@@ -1,4 +1,4 @@
-//! The decisions of a seed before the first step, where several servers share a log.
+//! The decisions of a seed before the first step, where several servers share a database.
 
 use crate::rng::Rng;
 
@@ -37,12 +37,15 @@ pub(super) enum Step {
     DelayBeat,
     /// A server ends at once.
     Kill,
-    /// A server gives the log back.
+    /// A server gives the log back. One that has some of several shards is drained, or leaves.
     Drain,
     /// A server that has ended starts again.
     Join,
     /// The database crashes, and is started again.
     DatabaseRestart,
+    /// The next attempt of a server to take one of several shards takes long, has no answer, or
+    /// its request is lost or late.
+    DelayTake,
 }
 
 /// The possible steps, by weight. Each seed omits some faults and favours others.
@@ -78,4 +81,9 @@ pub(super) fn weights(rng: &mut Rng) -> Vec<(Step, u64)> {
         }
     }
     weights
+}
+
+/// Further steps where there are several shards, which move more often.
+pub(super) fn shard_weights(rng: &mut Rng) -> [(Step, u64); 2] {
+    [(Step::DelayTake, *rng.pick(&[0, 10, 40])), (Step::Drain, *rng.pick(&[0, 4, 10]))]
 }

@@ -13,7 +13,7 @@ use baton::{Admission, HeldAnswer};
 use baton_core::{Timestamp, WorkspaceName, workspace};
 
 use super::Fleet;
-use super::server::{Done, Life, Open, Slot};
+use super::server::{Done, Open, Serving, Slot};
 use crate::actors::agent::Action;
 use crate::auditor::answers::DecidedRequest;
 use crate::auditor::tokens::{check_tokens, viewer};
@@ -55,11 +55,7 @@ impl Fleet {
         let Some(action) = self.agents[number].act(&mut self.rng, &self.plan) else {
             return Ok(());
         };
-        let serves = |name: &usize| {
-            let server = &self.servers[*name];
-            server.open().is_some() && !server.is_paused
-        };
-        let serving: Vec<usize> = (0..self.servers.len()).filter(serves).collect();
+        let serving = self.servers_of(self.home(&self.agents[number].home));
         if serving.is_empty() {
             return self.pass_time(100);
         }
@@ -68,19 +64,21 @@ impl Fleet {
     }
 
     fn perform(&mut self, number: usize, name: usize, action: Action) -> Audit {
-        let Some(Life::Serves { open, number: engine, .. }) = &self.servers[name].life else {
+        let agent = &self.agents[number];
+        let (id, workspace) = (agent.id.clone(), agent.home.clone());
+        let shard_number = self.home(&workspace);
+        let Some(Serving { open, number: engine, .. }) = self.servers[name].serving(shard_number)
+        else {
             return Ok(());
         };
         let (open, engine) = (open.clone(), *engine);
-        let agent = &self.agents[number];
-        let (id, workspace) = (agent.id.clone(), agent.home.clone());
         if let Err(error) = open.shard.check_serving() {
             self.trace.tell(|| format!("{id} is turned away by server {name}: {error}"));
             self.coverage.met("servers: turned away");
             return Ok(());
         }
         if open.shard.machine().open_group_size().1 >= self.plan.options.group_bytes_max {
-            return self.flush(name);
+            return self.flush(name, shard_number);
         }
         if !open.shard.is_resident(&workspace) && !self.load(name, &workspace)? {
             return Ok(());
@@ -128,42 +126,44 @@ impl Fleet {
         Ok(())
     }
 
-    /// Writes the open group of a server.
-    pub(super) fn flush(&mut self, name: usize) -> Audit {
+    /// Writes the open group of a shard.
+    pub(super) fn flush(&mut self, name: usize, shard: u32) -> Audit {
         let server = &mut self.servers[name];
-        let Some(open) = server.open().cloned() else { return Ok(()) };
+        let Some(open) = server.open(shard).cloned() else { return Ok(()) };
         // Maintenance may hold what an append waits for, and the other way round.
-        if server.is_busy(Slot::Keep) || server.is_busy(Slot::Flush) {
+        if server.is_busy(Slot::Keep, shard) || server.is_busy(Slot::Flush, shard) {
             return Ok(());
         }
-        let done = server.run(Slot::Flush, move || Done::Flushed(open.shard.flush()));
+        let done = server.run(Slot::Flush, shard, move || Done::Flushed(open.shard.flush()));
         done.map_or(Ok(()), |done| self.finish(name, done))
     }
 
-    /// Runs the most urgent maintenance task of a server.
-    pub(super) fn do_chore(&mut self, name: usize) -> Audit {
+    /// Runs the most urgent maintenance task of a shard.
+    pub(super) fn do_chore(&mut self, name: usize, shard: u32) -> Audit {
         let server = &mut self.servers[name];
-        let Some(open) = server.open().cloned() else { return Ok(()) };
-        if server.is_busy(Slot::Keep) || server.is_busy(Slot::Flush) {
+        let Some(open) = server.open(shard).cloned() else { return Ok(()) };
+        if server.is_busy(Slot::Keep, shard) || server.is_busy(Slot::Flush, shard) {
             return Ok(());
         }
         let Some(job) = open.shard.next_compaction_job() else { return Ok(()) };
         self.trace.tell(|| format!("server {name}: {job:?}"));
-        let done = server.run(Slot::Keep, move || Done::Kept(open.shard.compact_next()));
+        let keep = move || Done::Kept(shard, open.shard.compact_next());
+        let done = server.run(Slot::Keep, shard, keep);
         done.map_or(Ok(()), |done| self.finish(name, done))
     }
 
     /// Loads a workspace; false if that takes longer or failed.
     fn load(&mut self, name: usize, workspace: &WorkspaceName) -> Audit<bool> {
+        let home = self.home(workspace);
         let server = &mut self.servers[name];
-        let Some(open) = server.open().cloned() else { return Ok(false) };
-        if server.is_busy(Slot::Keep) || server.is_busy(Slot::Flush) {
+        let Some(open) = server.open(home).cloned() else { return Ok(false) };
+        if server.is_busy(Slot::Keep, home) || server.is_busy(Slot::Flush, home) {
             return Ok(false);
         }
         let (shard, wanted) = (Arc::clone(&open.shard), workspace.clone());
         // What is planned for maintenance is not for this.
         let armed = server.armed[Slot::Keep as usize].take();
-        let done = server.run(Slot::Keep, move || {
+        let done = server.run(Slot::Keep, home, move || {
             let loaded = shard.load(&wanted);
             Done::Loaded(wanted, loaded)
         });
@@ -174,8 +174,9 @@ impl Fleet {
         Ok(open.shard.is_resident(workspace))
     }
 
-    pub(super) fn expire(&mut self, name: usize) -> Audit {
-        let Some(Open { shard, .. }) = self.servers[name].open().cloned() else { return Ok(()) };
+    pub(super) fn expire(&mut self, name: usize, shard: u32) -> Audit {
+        let open = self.servers[name].open(shard).cloned();
+        let Some(Open { shard, .. }) = open else { return Ok(()) };
         // The real driver executes what is due only while it serves.
         if shard.watermark().stopped().is_some() {
             return Ok(());
@@ -192,14 +193,12 @@ impl Fleet {
     pub(super) fn resolve(&mut self) -> Audit {
         let mut index = 0;
         while index < self.pending.len() {
-            let Pending { server, engine, state, .. } = &self.pending[index];
+            let Pending { server, engine, workspace, state, .. } = &self.pending[index];
             let server = &self.servers[*server];
-            let open = match &server.life {
-                Some(Life::Serves { open, number, .. }) if number == engine => open,
-                Some(_) | None => {
-                    self.forget(index);
-                    continue;
-                }
+            let serving = server.serving(self.home(workspace));
+            let Some(Serving { open, .. }) = serving.filter(|it| it.number == *engine) else {
+                self.forget(index);
+                continue;
             };
             // A process that is stopped receives nothing.
             if server.is_paused {
@@ -239,7 +238,8 @@ impl Fleet {
 
     /// Whether another server serves since, so that times and orders cannot be compared.
     fn is_late(&self, pending: &Pending) -> bool {
-        self.serving != Some((pending.server, pending.engine))
+        let shard = self.home(&pending.workspace);
+        self.shards[shard as usize].serving != Some((pending.server, pending.engine))
     }
 
     fn answer(&mut self, index: usize, pending: Pending, fate: Result<u64, Error>) -> Audit {

@@ -190,7 +190,7 @@ struct Keeper<'a> {
     held: BTreeMap<u32, OwnedShard>,
     /// Shards that are being taken or given.
     busy: BTreeSet<u32>,
-    /// Views from before this time are outdated for the shard.
+    /// Views from this time or before are outdated for the shard.
     not_before_ms: BTreeMap<u32, u64>,
     member: Option<Arc<dyn Roster>>,
     failures: Failures,
@@ -413,8 +413,10 @@ impl Keeper<'_> {
         let held = self.held.keys().copied().collect();
         for act in placement::next(view, &held) {
             let (Act::Take { shard, .. } | Act::Give { shard }) = act;
-            let not_before_ms = self.not_before_ms.get(&shard).copied().unwrap_or_default();
-            if self.busy.contains(&shard) || view.looked_at_ms < not_before_ms {
+            // A look of the same millisecond may have been earlier: a shard that was just given
+            // back would be taken again.
+            let ended_ms = self.not_before_ms.get(&shard).copied().unwrap_or_default();
+            if self.busy.contains(&shard) || view.looked_at_ms <= ended_ms {
                 continue;
             }
             match act {

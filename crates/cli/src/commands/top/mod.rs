@@ -16,6 +16,7 @@
 //!
 //! Deliberately absent: mouse support, which would disable the selection of the terminal.
 
+mod filter;
 mod keys;
 mod model;
 mod source;

@@ -14,6 +14,7 @@ use std::collections::VecDeque;
 
 use baton_core::task::{Counts, Status};
 
+use super::filter::{Filter, Texts};
 use super::keys::{Intent, Key};
 
 /// Events kept for scrolling back.
@@ -55,6 +56,17 @@ pub(super) struct AgentRow {
     pub(super) is_lost: bool,
 }
 
+impl AgentRow {
+    /// The status of its session, as a word.
+    pub(super) fn status(&self) -> &'static str {
+        match (self.is_alive, self.is_lost) {
+            (true, _) => "alive",
+            (false, true) => "lost",
+            (false, false) => "left",
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct TaskRow {
     pub(super) id: String,
@@ -69,6 +81,22 @@ pub(super) struct TaskRow {
     pub(super) fraction: Option<f64>,
     pub(super) note: String,
     pub(super) tries: u64,
+}
+
+impl TaskRow {
+    /// The status as it is shown: a mark and a word.
+    pub(super) fn shown_status(&self) -> (&'static str, &'static str) {
+        match self.status {
+            Status::Pending if self.is_blocked => ("◌", "blocked"),
+            Status::Pending => ("○", "ready"),
+            Status::InProgress => ("▸", "working"),
+            Status::HandedOff => ("→", "handed"),
+            Status::WaitingReview => ("?", "review"),
+            Status::Completed => ("✓", "done"),
+            Status::Failed => ("✗", "failed"),
+            Status::Cancelled => ("–", "cancel"),
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -494,38 +522,34 @@ impl Model {
         }
     }
 
-    fn matches_filter(&self, texts: &[&str]) -> bool {
-        let wanted = self.filter.to_lowercase();
-        texts.iter().any(|text| text.to_lowercase().contains(&wanted))
+    /// The rows that match the filter.
+    fn matching<'a, Row: Texts + 'a>(
+        &self,
+        rows: impl Iterator<Item = &'a Row>,
+    ) -> impl Iterator<Item = &'a Row> {
+        let filter = Filter::parse(&self.filter);
+        rows.filter(move |row| filter.matches(&row.texts()))
     }
 
     /// Unfinished tasks, then recently finished ones.
     pub(super) fn shown_tasks(&self) -> impl Iterator<Item = &TaskRow> {
-        self.snapshot.tasks.iter().chain(&self.finished).filter(|row| {
-            let holder = row.holder.as_deref().unwrap_or_default();
-            self.matches_filter(&[&row.id, &row.kind, holder, row.status.word(), &row.note])
-        })
+        self.matching(self.snapshot.tasks.iter().chain(&self.finished))
     }
 
     pub(super) fn shown_agents(&self) -> impl Iterator<Item = &AgentRow> {
-        self.snapshot.agents.iter().filter(|row| self.matches_filter(&[&row.id, &row.role]))
+        self.matching(self.snapshot.agents.iter())
     }
 
     pub(super) fn shown_handoffs(&self) -> impl Iterator<Item = &HandoffRow> {
-        let rows = self.snapshot.handoffs.iter();
-        rows.filter(|row| self.matches_filter(&[&row.id, &row.from, &row.to, &row.task]))
+        self.matching(self.snapshot.handoffs.iter())
     }
 
     pub(super) fn shown_locks(&self) -> impl Iterator<Item = &LockRow> {
-        self.snapshot.locks.iter().filter(|row| {
-            self.matches_filter(&[&row.name, &row.holder])
-                || row.waiters.iter().any(|who| self.matches_filter(&[who]))
-        })
+        self.matching(self.snapshot.locks.iter())
     }
 
     pub(super) fn shown_events(&self) -> impl Iterator<Item = &EventRow> {
-        let rows = self.events.iter();
-        rows.filter(|row| self.matches_filter(&[&row.agent, &row.kind, &row.subject]))
+        self.matching(self.events.iter())
     }
 
     /// The tasks and locks that an agent holds.

@@ -215,6 +215,20 @@ fn a_filter_is_typed_applied_and_cleared() {
 }
 
 #[test]
+fn a_filter_names_fields_as_a_search_does() {
+    let mut model = model();
+    let shown = |model: &mut Model, filter: &str| {
+        filter.clone_into(&mut model.filter);
+        (model.shown_tasks().count(), model.shown_agents().count(), model.shown_locks().count())
+    };
+    assert_eq!(shown(&mut model, "status:failed"), (1, 0, 0));
+    assert_eq!(shown(&mut model, "status:blocked"), (1, 0, 0), "as it is shown");
+    assert_eq!(shown(&mut model, "agent:mia"), (1, 1, 1), "what it holds");
+    assert_eq!(shown(&mut model, "type:research -tides"), (2, 0, 0));
+    assert_eq!(shown(&mut model, "status:lost"), (0, 1, 0));
+}
+
+#[test]
 fn the_selection_stays_while_rows_come_and_go() {
     let mut model = model();
     press(&mut model, &[Key::Down]);

@@ -164,7 +164,7 @@ fn draw_foot(frame: &mut Frame<'_>, area: Rect, model: &Model, theme: Theme) {
             Span::styled(" / ", theme.accent().bold()),
             Span::from(format!("{}▏", model.filter)),
             Span::styled(
-                "  part of a name or a status; enter to apply, esc to clear",
+                "  words, status:failed, -agent:bob; enter to apply, esc to clear",
                 theme.faint(),
             ),
         ]),
@@ -264,8 +264,8 @@ fn agent_line(row: &AgentRow, model: &Model, theme: Theme) -> Line<'static> {
     let held: Vec<String> = model.held_by(&row.id).into_iter().map(short).collect();
     let held = held.join(" ");
     let state = match (row.is_alive, row.is_lost) {
-        (false, true) => Span::styled("lost", theme.bad()),
-        (false, false) => Span::styled("left", theme.faint()),
+        (false, true) => Span::styled(row.status(), theme.bad()),
+        (false, false) => Span::styled(row.status(), theme.faint()),
         (true, _) if held.is_empty() => Span::styled(row.role.clone(), theme.faint()),
         (true, _) => Span::styled(held, theme.accent()),
     };
@@ -378,16 +378,7 @@ fn task_line(row: &TaskRow, model: &Model, theme: Theme, width: u16) -> Line<'st
     let style = theme.of_status(row);
     let is_wide = width >= 70;
     let id_width = if is_wide { 24 } else { 17 };
-    let (mark, word) = match row.status {
-        Status::Pending if row.is_blocked => ("◌", "blocked"),
-        Status::Pending => ("○", "ready"),
-        Status::InProgress => ("▸", "working"),
-        Status::HandedOff => ("→", "handed"),
-        Status::WaitingReview => ("?", "review"),
-        Status::Completed => ("✓", "done"),
-        Status::Failed => ("✗", "failed"),
-        Status::Cancelled => ("–", "cancel"),
-    };
+    let (mark, word) = row.shown_status();
     let mut spans = vec![
         Span::styled(format!("{mark} "), style),
         Span::from(format!("{} ", cut(&short(&row.id), id_width))),
@@ -511,7 +502,7 @@ fn help() -> Vec<Line<'static>> {
         ("tab →", "next panel; shift-tab or ← for the previous one"),
         ("↑ ↓ j k", "move between rows; page keys move by ten"),
         ("enter", "details; for a task, why it is not running"),
-        ("/", "filter by part of a name or status; esc clears"),
+        ("/", "filter: words, status:failed, -agent:bob; esc clears"),
         ("r", "retry a task that failed or waits for review"),
         ("c", "cancel a task and its subtasks, or an offer"),
         ("u", "release a task or a lock from its holder"),

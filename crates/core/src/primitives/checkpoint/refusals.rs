@@ -21,7 +21,7 @@ crate::refusals! {
         } => {
             code: "checkpoint.not_found",
             kind: NotFound,
-            hint: "list the checkpoints of the task; this one may have been pruned",
+            hint: "list those of the task with checkpoint.list; this one may have been pruned",
             cause: "It was never saved, or it was pruned by a call or by a retention rule. \
                 Repeating a restore with its idempotency key fails in the same way if the \
                 checkpoint has since been pruned.",

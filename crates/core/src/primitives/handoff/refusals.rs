@@ -26,7 +26,7 @@ crate::refusals! {
         } => {
             code: "handoff.not_found",
             kind: NotFound,
-            hint: "list the hand-offs; ended ones are eventually removed",
+            hint: "list the hand-offs with handoff.list; ended ones are eventually removed",
             cause: "It was never made, or it ended so long ago that it was evicted.",
             remedy: "List the hand-offs. The history shows what happened to old ones.",
         }
@@ -317,6 +317,9 @@ crate::refusals! {
 
 fn now_held(lease: Option<&Lease>) -> String {
     match lease {
+        Some(Lease { holder, abandoned: true, .. }) => {
+            format!("the session of `{holder}`, which offers it, has ended")
+        }
         Some(Lease { holder, .. }) => format!("`{holder}` holds it"),
         None => "no agent holds it".to_owned(),
     }

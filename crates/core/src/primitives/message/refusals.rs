@@ -21,7 +21,7 @@ crate::refusals! {
         } => {
             code: "message.not_found",
             kind: NotFound,
-            hint: "list the inbox; ended messages are eventually removed",
+            hint: "list the inbox with inbox.list; ended messages are eventually removed",
             cause: "It was never sent, or it ended so long ago that it was removed: the latest \
                 50,000 ended messages are kept.",
             remedy: "List the inbox with `inbox.list`. The history still has its events.",
@@ -180,7 +180,7 @@ crate::refusals! {
         } => {
             code: "message.no_such_handler",
             kind: NotFound,
-            hint: "list the handlers",
+            hint: "list the handlers with handler.list",
             cause: "It never registered the handler, removed it, or its session has ended.",
             remedy: "List the handlers with `handler.list`.",
         }

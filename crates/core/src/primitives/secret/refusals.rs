@@ -19,7 +19,7 @@ crate::refusals! {
         } => {
             code: "secret.not_found",
             kind: NotFound,
-            hint: "list the secrets; this one may have been deleted or expired",
+            hint: "list the secrets with secret.list; this one may have been deleted or expired",
             cause: "The reference was never issued, or the secret was deleted or has expired.",
             remedy: "List the secrets. A deleted or expired value cannot be recovered.",
         }

@@ -44,7 +44,7 @@ crate::refusals! {
         } => {
             code: "spend.unknown_task",
             kind: NotFound,
-            hint: "list the tasks, or record it without a task",
+            hint: "list the tasks with task.list, or record it without a task",
             cause: "It was never created, or it finished so long ago that it was removed.",
             remedy: "List the tasks. Without a task, the amount is charged to the agent and the \
                 workspace.",

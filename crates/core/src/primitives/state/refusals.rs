@@ -23,7 +23,7 @@ crate::refusals! {
         } => {
             code: "state.not_found",
             kind: NotFound,
-            hint: "list the namespace to see its keys",
+            hint: "list the keys with state.list",
             cause: "It was never written, was deleted, has expired, or was removed with its \
                 author's session.",
             remedy: "List the keys with `state.list`; `state.history` shows what happened to an \

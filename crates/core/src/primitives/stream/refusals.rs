@@ -20,7 +20,7 @@ crate::refusals! {
         } => {
             code: "stream.not_found",
             kind: NotFound,
-            hint: "create it first, or list the streams",
+            hint: "create it first, or list the streams with stream.list",
             cause: "It was never created, or was deleted.",
             remedy: "Create it with `stream.create`.",
         }

@@ -23,7 +23,7 @@ crate::refusals! {
         } => {
             code: "task.not_found",
             kind: NotFound,
-            hint: "list the tasks; finished ones are eventually removed",
+            hint: "list the tasks with task.list; finished ones are eventually removed",
             cause: "It was never created, or it finished long ago: the latest 100,000 finished \
                 tasks are kept, fewer if they take more than 256 MiB.",
             remedy: "List the tasks. The history of a removed task is still available for a while.",
@@ -419,9 +419,34 @@ crate::refusals! {
 
 fn now_held(status: Status, lease: Option<&Lease>) -> String {
     match lease {
+        Some(Lease { holder, abandoned: true, .. }) => {
+            format!("the session of `{holder}`, which offers the task, has ended")
+        }
         Some(Lease { holder, expires_at, .. }) => {
             format!("`{holder}` holds it under another until {expires_at}")
         }
         None => format!("it {} and no agent holds it", status.clause()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::Timestamp;
+
+    #[test]
+    fn a_stale_token_of_an_agent_that_is_gone_is_not_said_to_be_replaced() {
+        let lease = |abandoned| Lease {
+            holder: AgentId::parse("gil").unwrap(),
+            token: Token(10),
+            claimed_at: Timestamp(0),
+            expires_at: Timestamp(1_000),
+            lease_ms: 1_000,
+            handoff: None,
+            abandoned,
+        };
+        let said = |abandoned| now_held(Status::InProgress, Some(&lease(abandoned)));
+        assert_eq!(said(true), "the session of `gil`, which offers the task, has ended");
+        assert_eq!(said(false), "`gil` holds it under another until 1970-01-01T00:00:01.000Z");
     }
 }

@@ -19,7 +19,7 @@ crate::refusals! {
         } => {
             code: "topic.not_found",
             kind: NotFound,
-            hint: "post something, or list the topics",
+            hint: "post something, or list the topics with topic.list",
             cause: "Nothing was posted there durably, or 10,000 other topics have been posted to \
                 since.",
             remedy: "List the topics with `topic.list`. A topic can be watched before anything is \

@@ -56,7 +56,8 @@ crate::refusals! {
         } => {
             code: "workspace.not_found",
             kind: NotFound,
-            hint: "list the workspaces; one that is deleted already need not be deleted again",
+            hint: "list the workspaces with workspace.list; a deleted one need not be deleted \
+                again",
             cause: "The workspace has no commits, has not reached that revision, or has been \
                 deleted since. A later workspace of the same name is not deleted.",
             remedy: "Take the revision from `workspace.get` or `workspace.list`. After a lost \
