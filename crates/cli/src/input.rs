@@ -16,7 +16,7 @@ use crate::output::plain;
 
 /// More input than this is a mistake: no request may be so large.
 const BYTES_MAX: u64 = 64 << 20;
-/// What to do if there is no such file, where text is usual: it may begin with the name of an agent.
+/// What to do if there is no such file, where text is usual: it may begin with an agent's name.
 const MENTION: &str =
     "name a file that exists, or write text that begins with `@` as a JSON string";
 
