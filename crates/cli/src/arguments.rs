@@ -209,6 +209,7 @@ fn refuse(error: &clap::Error) -> ExitCode {
         _ => {
             let said = error.render().to_string();
             let (reason, tip) = (first_paragraph(&said), tip_in(&said));
+            let reason = reason.replace("invalid digit found in string", "expected a whole number");
             let command = Some(command_in(&said)).filter(|found| !found.is_empty());
             let command = command.unwrap_or_else(|| command_of(std::env::args().skip(1)));
             Failure::from(Fault::Arguments { reason, tip, command })

@@ -36,6 +36,10 @@ const SEE_HELP: &str = "see `baton help`, or use `--help` after the command";
 /// The advice if the token of a task is missing.
 const CLAIM_FIRST: &str = "claim it first: eval \"$(baton task claim --env)\", or give --token";
 
+/// The same without the token of a lock.
+const ACQUIRE_FIRST: &str =
+    "give the token of the hold, which `baton lock acquire NAME --field token` prints";
+
 /// Why a command ended early.
 #[derive(Debug)]
 pub(crate) enum Failure {
@@ -68,6 +72,17 @@ impl Failure {
                 let (what, reason) = (what.to_owned(), silent.to_string());
                 Fault::Lost { what, reason }.into()
             }
+        }
+    }
+
+    /// The same with another hint: more is known about what was meant.
+    pub(crate) fn hinting(self, hint: &str) -> Self {
+        match self {
+            Self::Problem { mut problem, exit } => {
+                hint.clone_into(&mut problem.hint);
+                Self::Problem { problem, exit }
+            }
+            other => other,
         }
     }
 
@@ -221,6 +236,7 @@ fn usage_hint(reason: &str, tip: &str, command: &str) -> String {
             "put text of several words in quotes"
         }
         _ if has_no_token && command.starts_with("task ") => CLAIM_FIRST,
+        _ if has_no_token && command.starts_with("lock ") => ACQUIRE_FIRST,
         _ => tip,
     };
     let see = match (advice.chars().last(), command) {

@@ -16,6 +16,9 @@ use crate::output::plain;
 
 /// More input than this is a mistake: no request may be so large.
 const BYTES_MAX: u64 = 64 << 20;
+/// What to do if there is no such file, where text is usual: it may begin with an agent's name.
+const MENTION: &str =
+    "name a file that exists, or write text that begins with `@` as a JSON string";
 
 /// The source of a value: the command line, stdin for `-`, or a file for `@FILE`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,6 +78,7 @@ impl Source {
         let Err(refused) = parsed else { return parsed };
         match self {
             Self::Here(text) if !looks_like_json(text) => self.string(),
+            Self::File(path) if !path.exists() => Err(refused.hinting(MENTION)),
             Self::Here(_) | Self::Stdin | Self::File(_) => Err(refused),
         }
     }

@@ -121,6 +121,9 @@ fn values_come_from_files_and_stdin() {
     assert_eq!(ran.json()["value"], "two\nlines");
     let ran = Ran::of(server.command(["state", "set", "bad", "-"]), "");
     assert_eq!((ran.code, ran.error()["code"].as_str()), (2, Some("cli.not_json")));
+    let ran = Ran::of(server.command(["message", "send", "bob", "@eve, look"]), "");
+    let hint = "name a file that exists, or write text that begins with `@` as a JSON string";
+    assert_eq!((ran.code, ran.error()["hint"].as_str()), (2, Some(hint)));
     assert_eq!(server.run("state get file --value").stdout, "{\"step\": 1}\n");
 }
 
@@ -245,6 +248,7 @@ fn a_usage_error_names_the_next_step() {
         ("serve --listen 48211", "see `baton help serve`"),
         ("topic publish news hello world", "put text of several words in quotes; see `baton help"),
         ("state set title release plan", "put text of several words in quotes; see `baton help"),
+        ("lock release deploy", "give the token of the hold, which `baton lock acquire NAME"),
         ("inbox ls bob", "see `baton help inbox ls`"),
         ("task done a", "claim it first: eval \"$(baton task claim --env)\", or give --token"),
         ("workspace delete wy", "to proceed, repeat the command with --yes"),
@@ -259,6 +263,10 @@ fn a_usage_error_names_the_next_step() {
         assert!(hint.is_some_and(|hint| hint.starts_with(expected)), "{line}: {ran:?}");
         assert!(!ran.stderr.contains("tip:"), "{line}: {ran:?}");
     }
+    let mut command = baton(home.path());
+    command.args(["lock", "renew", "deploy", "--token", "x", "-o", "table"]);
+    let ran = Ran::of(command, "");
+    assert!(ran.stderr.contains("for '--token <TOKEN>': expected a whole number\n"), "{ran:?}");
     let ran = Ran::of(
         {
             let mut command = baton(home.path());
