@@ -181,7 +181,7 @@ mod tests {
             ("postgres://ada:secret@:bad:/x", "it cannot be parsed"),
             ("postgres://localhost", "names no host or no database"),
             ("postgres://localhost/db?schema=Team", "`Team` is not a valid schema name"),
-            ("postgres://localhost/db?schema=1;drop", "is no schema"),
+            ("postgres://localhost/db?schema=1;drop", "is not a valid schema name"),
             ("postgres://localhost/db?unheard=of", "it cannot be parsed"),
         ];
         for (address, reason) in cases {
