@@ -31,6 +31,7 @@
 //! | `joining`       | and before they know of each other?                                     |
 //! | `drained`       | can an operator empty one of them?                                      |
 //! | `unreachable`   | and if one cannot be reached, or another program is at its address?     |
+//! | `lying_peers`   | and if one of them says what is not true?                               |
 //! | `elsewhere`     | is every answer that of the owner, whichever server is asked?           |
 //! | `forks`         | is a fork in another shard what one in the same shard is?               |
 //! | `shutdown`      | does a server end without losing acknowledged writes?                   |
@@ -67,6 +68,7 @@ mod harness;
 mod joining;
 mod jwt;
 mod limits;
+mod lying_peers;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod messages;
