@@ -61,6 +61,24 @@ fn a_missing_server_is_unavailable() {
 }
 
 #[test]
+fn a_database_that_is_away_at_the_start_is_named_without_its_password() {
+    let home = tempfile::tempdir().unwrap();
+    // Nothing listens on port 1.
+    for (log, named) in [
+        ("postgres://baton:hidden@127.0.0.1:1/fleet", "127.0.0.1:1"),
+        ("postgres://baton:hidden@127.0.0.1:1/fleet?schema=other", "127.0.0.1:1"),
+    ] {
+        let mut serve = baton(home.path());
+        serve.args(["serve", "--listen", "127.0.0.1:0", "--log", log]);
+        let ran = Ran::of(serve, "");
+        assert_eq!((ran.code, &ran.error()["code"]), (8, &"log.away".into()), "{ran:?}");
+        let said = ran.error()["detail"].as_str().unwrap_or_default().to_owned();
+        assert!(said.contains(named) && said.contains("refused"), "{ran:?}");
+        assert!(!ran.stderr.contains("hidden") && !ran.stdout.contains("hidden"), "{ran:?}");
+    }
+}
+
+#[test]
 fn the_next_step_is_named() {
     let mut server = Server::start();
     let absent = server.run("state set none 1 --if-version 99");

@@ -78,6 +78,26 @@ fn header(head: &str, name: &str) -> Option<String> {
     found.next().map(|(_, value)| value.trim().to_owned())
 }
 
+fn with_body(body: &str) -> String {
+    format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len())
+}
+
+#[tokio::test]
+async fn a_list_of_workspaces_is_complete_or_refused() {
+    let mut two = Two::new(&settings()).await;
+    let (mine, path) = (workspace(0, 0), format!("/v1/{}/workspaces", workspace(0, 0)));
+    let mut http = two.members[0].http().await;
+    assert_eq!(http.put(&format!("/v1/{mine}/state/shared/plan"), &json!(1)).await.status, 200);
+    // Numbers of shards that do not exist do not make a list complete.
+    let shards = json!({"revision": 0, "shards": [7, 8], "workspaces": [], "has_more": false});
+    for lie in [with_body(&shards.to_string()), with_body("<html>"), "SSH-2.0-lie\r\n".to_owned()] {
+        Liar::new(lie.clone()).await.instead_of_the_second(&mut two).await;
+        let refused = http.get(&path).await;
+        assert_eq!(refused.problem(), (503, "log.away".to_owned()), "{lie}");
+    }
+    two.end().await;
+}
+
 #[tokio::test]
 async fn a_server_that_denies_to_have_its_shard_is_not_asked_for_ever() {
     let mut two = Two::new(&settings()).await;

@@ -25,7 +25,7 @@ use tokio::time::Instant;
 use super::front::{Front, OwnerWait};
 use super::proof::{NONCE, PROOF, prove};
 use super::upstreams::Sender;
-use super::{ClusterStatus, HOME, ServerCounters, ServerStatus};
+use super::{ClusterStatus, HOME, ServerCounters, ServerStatus, shard_of};
 use crate::access::{TokenRecord, Tokens};
 use crate::http::json as body;
 use crate::problem::Refused;
@@ -53,6 +53,19 @@ struct Page {
     shards: Vec<u32>,
     workspaces: Vec<Listed>,
     has_more: bool,
+}
+
+impl Page {
+    /// Adds the page of another server, without shards that do not exist and without workspaces of
+    /// shards that it does not list: they would make an incomplete list look complete.
+    fn add(&mut self, there: Self, shards: u32) {
+        let listed = there.shards.into_iter().filter(|shard| *shard < shards);
+        let listed: BTreeSet<u32> = listed.collect();
+        let is_listed = |it: &Listed| listed.contains(&shard_of(it.id.as_str(), shards));
+        self.workspaces.extend(there.workspaces.into_iter().filter(is_listed));
+        self.shards.extend(listed);
+        self.has_more |= there.has_more;
+    }
 }
 
 impl Front {
@@ -267,9 +280,7 @@ impl Listing {
             let routes = front.routes();
             for server in routes.servers.iter().filter(|server| server.id != routes.me) {
                 if let Some(there) = front.list_there(server, &query).await {
-                    page.shards.extend(there.shards);
-                    page.workspaces.extend(there.workspaces);
-                    page.has_more |= there.has_more;
+                    page.add(there, routes.shards());
                 }
             }
             let covered: BTreeSet<u32> = page.shards.iter().copied().collect();
