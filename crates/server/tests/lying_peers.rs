@@ -34,7 +34,7 @@ impl Liar {
     }
 
     /// A cluster in which it is at the address of the second server.
-    async fn instead_of_the_second(self, two: &mut Two) {
+    fn instead_of_the_second(self, two: &mut Two) {
         two.advertised.insert(1, format!("http://{}", self.address));
         two.publish();
     }
@@ -91,7 +91,7 @@ async fn a_list_of_workspaces_is_complete_or_refused() {
     // Numbers of shards that do not exist do not make a list complete.
     let shards = json!({"revision": 0, "shards": [7, 8], "workspaces": [], "has_more": false});
     for lie in [with_body(&shards.to_string()), with_body("<html>"), "SSH-2.0-lie\r\n".to_owned()] {
-        Liar::new(lie.clone()).await.instead_of_the_second(&mut two).await;
+        Liar::new(lie.clone()).await.instead_of_the_second(&mut two);
         let refused = http.get(&path).await;
         assert_eq!(refused.problem(), (503, "log.away".to_owned()), "{lie}");
     }
@@ -103,7 +103,7 @@ async fn a_server_that_denies_to_have_its_shard_is_not_asked_for_ever() {
     let mut two = Two::new(&settings()).await;
     let denial =
         "HTTP/1.1 503 Service Unavailable\r\nbaton-elsewhere: 1\r\ncontent-length: 0\r\n\r\n";
-    Liar::new(denial).await.instead_of_the_second(&mut two).await;
+    Liar::new(denial).await.instead_of_the_second(&mut two);
     let path = format!("/v1/{}/state/shared/plan", workspace(1, 0));
     let refused = two.members[0].http().await.put(&path, &json!(1)).await;
     assert_eq!(refused.problem(), (503, "cluster.no_owner".to_owned()));
@@ -115,7 +115,7 @@ async fn an_answer_that_cannot_be_read_is_an_unknown_outcome() {
     let mut two = Two::new(&settings()).await;
     let path = format!("/v1/{}/state/shared/plan", workspace(1, 0));
     for lie in ["SSH-2.0-lie\r\n", "HTTP/1.1 200 OK\r\ncontent-length: a lot\r\n\r\n"] {
-        Liar::new(lie).await.instead_of_the_second(&mut two).await;
+        Liar::new(lie).await.instead_of_the_second(&mut two);
         let refused = two.members[0].http().await.put(&path, &json!(1)).await;
         assert_eq!(refused.problem(), (503, "cluster.owner_lost".to_owned()), "{lie}");
     }
