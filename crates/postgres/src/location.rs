@@ -10,6 +10,8 @@ use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 
 /// The schema if the address names none.
 const SCHEMA: &str = "baton";
+/// The port if none is given.
+const PORT: u16 = 5432;
 /// The longest name that `PostgreSQL` does not cut.
 const NAME_BYTES_MAX: usize = 63;
 /// How long to wait for a connection to one host.
@@ -88,9 +90,8 @@ impl PostgresLocation {
                 Some(Trust::of(ca_file)?)
             }
         };
-        let hosts: Vec<String> = config.get_hosts().iter().map(host_name).collect();
         let database = config.get_dbname().unwrap_or_default();
-        let description = format!("postgres://{}/{database}, schema {schema}", hosts.join(","));
+        let description = format!("postgres://{}/{database}, schema {schema}", hosts(&config));
         Ok(Self { config, schema, trust, description })
     }
 
@@ -142,11 +143,16 @@ fn is_local(host: &Host) -> bool {
     }
 }
 
-fn host_name(host: &Host) -> String {
-    match host {
-        Host::Tcp(name) => name.clone(),
-        Host::Unix(path) => path.display().to_string(),
-    }
+/// The hosts, each with its port if it has another one than PostgreSQL usually has.
+fn hosts(config: &Config) -> String {
+    // The driver keeps no port, one for all hosts, or one for each.
+    let ports = config.get_ports().iter().cycle().chain([&PORT].into_iter().cycle());
+    let named = config.get_hosts().iter().zip(ports).map(|(host, port)| match (host, *port) {
+        (Host::Tcp(name), PORT) => name.clone(),
+        (Host::Tcp(name), port) => format!("{name}:{port}"),
+        (Host::Unix(path), _) => path.display().to_string(),
+    });
+    named.collect::<Vec<_>>().join(",")
 }
 
 #[cfg(test)]
@@ -158,11 +164,13 @@ mod tests {
         let parse = |address| PostgresLocation::parse(address, Some("hidden"), None);
         let location = parse("postgres://ada:secret@localhost:5433/fleet?schema=team_a").unwrap();
         assert_eq!(location.schema, "team_a");
-        assert_eq!(location.description(), "postgres://localhost/fleet, schema team_a");
+        assert_eq!(location.description(), "postgres://localhost:5433/fleet, schema team_a");
         assert!(location.trust.is_none(), "loopback needs no encryption");
         assert_eq!(location.config.get_password(), Some(&b"hidden"[..]));
         let several = parse("postgresql://a,b/fleet?sslmode=disable&schema=x").unwrap();
         assert_eq!(several.description(), "postgres://a,b/fleet, schema x");
+        let ports = parse("postgresql://a:5432,b:6432/fleet?sslmode=disable&schema=x").unwrap();
+        assert_eq!(ports.description(), "postgres://a,b:6432/fleet, schema x");
     }
 
     #[test]
