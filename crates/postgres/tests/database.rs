@@ -338,7 +338,7 @@ fn a_database_that_is_not_there_is_named_without_its_password() {
     let refused = open(&location, "nobody").err().expect("nothing is there");
     assert_eq!(refused.code(), "log.away");
     let said = refused.to_string();
-    assert!(said.contains("postgres://127.0.0.1/fleet") && !said.contains("secret"), "{said}");
+    assert!(said.contains("postgres://127.0.0.1:1/fleet") && !said.contains("secret"), "{said}");
 }
 
 #[test]
