@@ -31,7 +31,8 @@ impl Fleet {
             let server = &mut self.servers[name];
             server.is_paused = false;
             server.armed = [None; SLOTS.len()];
-            (server.stops_in_maintenance, server.is_cut_after_beat) = (false, false);
+            server.armed_opening = None;
+            (server.stops_in, server.is_cut_after_beat) = (None, false);
             server.set_cut(false);
         }
         self.join_all();

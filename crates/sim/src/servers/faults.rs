@@ -49,7 +49,7 @@ impl Fleet {
                 let stops = self.rng.once_in(2);
                 let server = &mut self.servers[name];
                 server.armed[Slot::Keep as usize] = Some((before, fault));
-                server.stops_in_maintenance = stops;
+                server.stops_in = stops.then_some(Slot::Keep);
             }
             Step::DelayTake => {
                 let faults = [Fault::LoseAnswer, Fault::LoseRequest, Fault::Late];
@@ -60,7 +60,14 @@ impl Fleet {
             }
             Step::DelayBeat if self.servers[name].held().is_empty() => {
                 let (before, fault) = (self.rng.below(8), self.delay(&[300, 1_500, 5_000]));
-                self.servers[name].armed[Slot::Look as usize] = Some((before, fault));
+                let (is_opening, stops) = (self.rng.once_in(4), self.rng.once_in(2));
+                let server = &mut self.servers[name];
+                if is_opening && server.membership().is_none() {
+                    server.armed_opening = Some((before, fault));
+                    server.stops_in = stops.then_some(Slot::Look);
+                } else {
+                    server.armed[Slot::Look as usize] = Some((before, fault));
+                }
             }
             Step::DelayBeat => {
                 let fault = self.delay(&[200, 1_000, 1_400]);
@@ -133,7 +140,7 @@ impl Fleet {
         let server = &mut self.servers[name];
         server.jobs.clear();
         server.armed = [None; SLOTS.len()];
-        (server.stops_in_maintenance, server.is_cut_after_beat) = (false, false);
+        (server.stops_in, server.is_cut_after_beat) = (None, false);
         server.life = None;
         server.is_paused = false;
     }

@@ -59,6 +59,13 @@ pub(super) fn park(until_ms: u64) {
     });
 }
 
+/// The present job meets a fault from here on.
+pub(super) fn plan_fault(fault: (u64, Fault)) {
+    CONTEXT.with_borrow_mut(|context| {
+        context.as_mut().expect("it runs as a job").fault = Some(fault);
+    });
+}
+
 /// The fault that the present statement meets.
 pub(super) fn take_fault() -> Option<Fault> {
     CONTEXT.with_borrow_mut(|context| {

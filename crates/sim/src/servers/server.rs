@@ -13,7 +13,7 @@ use baton_core::{Timestamp, WorkspaceName};
 use baton_log::ownership::BEAT_MS;
 use baton_log::shared::{Broken, Candidate, Link, Looked, SharedLog, SharedMemory};
 
-use super::job::{Fault, Job, Progress};
+use super::job::{Fault, Job, Progress, plan_fault};
 use super::link::SimLink;
 use super::member::{Heart, Membership};
 use super::tap::TappedShared;
@@ -73,12 +73,14 @@ pub(super) struct Server {
     pub(super) life: Option<Life>,
     pub(super) is_paused: bool,
     pub(super) jobs: BTreeMap<(Slot, u32), Job<Done>>,
-    /// Whether it is stopped when maintenance next waits.
-    pub(super) stops_in_maintenance: bool,
+    /// It is stopped when work of this slot next waits.
+    pub(super) stops_in: Option<Slot>,
     /// Whether it is cut off once the next heartbeat was answered.
     pub(super) is_cut_after_beat: bool,
     /// The fault that the next job of a slot meets.
     pub(super) armed: [Option<(u64, Fault)>; SLOTS.len()],
+    /// The fault that it meets when it has taken the only shard and opens it.
+    pub(super) armed_opening: Option<(u64, Fault)>,
     next_beat_ms: u64,
     next_look_ms: u64,
 }
@@ -115,9 +117,10 @@ impl Server {
             life: None,
             is_paused: false,
             jobs: BTreeMap::new(),
-            stops_in_maintenance: false,
+            stops_in: None,
             is_cut_after_beat: false,
             armed: [None; SLOTS.len()],
+            armed_opening: None,
             next_beat_ms: 0,
             next_look_ms: 0,
         }
@@ -133,6 +136,7 @@ impl Server {
             Role::Member(Box::new(Membership::new(Heart::new(database, link, &address))))
         };
         self.life = Some(Life { role, held: BTreeMap::new() });
+        self.armed_opening = None;
     }
 
     /// The engine of a shard, and its number.
@@ -193,7 +197,8 @@ impl Server {
         work: impl FnOnce() -> Done + Send + 'static,
     ) -> Option<Done> {
         let fault = self.armed[slot as usize].take();
-        if fault.is_none() && self.link.is_fine() && self.jobs.is_empty() {
+        let is_armed = fault.is_some() || (slot == Slot::Look && self.armed_opening.is_some());
+        if !is_armed && self.link.is_fine() && self.jobs.is_empty() {
             return Some(work());
         }
         let progress = Job::start(fault, work);
@@ -214,9 +219,7 @@ impl Server {
         match progress {
             Progress::Done(done) => Some(done),
             Progress::Waits(job) => {
-                if slot == Slot::Keep && std::mem::take(&mut self.stops_in_maintenance) {
-                    self.is_paused = true;
-                }
+                self.is_paused |= self.stops_in.take_if(|stops_in| *stops_in == slot).is_some();
                 self.jobs.insert((slot, shard), job);
                 None
             }
@@ -257,7 +260,8 @@ impl Server {
                 let (candidate, taken) = (candidate.take()?, Arc::clone(taken));
                 self.next_look_ms = now_ms + BEAT_MS;
                 let (clock, options) = (self.clock.clone(), options.clone());
-                let look = move || look_for_only(candidate, &taken, &clock, options);
+                let fault = self.armed_opening;
+                let look = move || look_for_only(candidate, &taken, fault, &clock, options);
                 self.run(Slot::Look, 0, look)
             }
         }
@@ -300,11 +304,15 @@ impl Serving {
 fn look_for_only(
     mut candidate: Box<Candidate>,
     taken: &Mutex<Option<Arc<SharedLog>>>,
+    fault: Option<(u64, Fault)>,
     clock: &ManualClock,
     options: Options,
 ) -> Done {
     match candidate.look() {
         Ok(Looked::Taken(log)) => {
+            if let Some(fault) = fault {
+                plan_fault(fault);
+            }
             let log = Arc::<SharedLog>::from(log);
             *taken.lock().expect("nothing panics with the lock") = Some(Arc::clone(&log));
             open_taken(0, &log, Some(&mut candidate), clock, options)
