@@ -13,6 +13,7 @@
 
 use std::sync::atomic::Ordering;
 
+use baton_log::ownership::BEAT_MS;
 use baton_log::shared::Link;
 
 use super::job::Fault;
@@ -210,7 +211,9 @@ impl Fleet {
         self.network.restarts.fetch_add(1, Ordering::SeqCst);
         self.servers[name].set_cut(false);
         self.servers[owner].set_cut(true);
-        self.pass_time(300)
+        // Three heartbeats: to find the connection broken, to look again, and to take the log. The
+        // owner, which sent its last one before the restart, still has its licence then.
+        self.pass_time(3 * BEAT_MS)
     }
 
     /// The database crashes, and is started again.
