@@ -22,6 +22,9 @@ use super::server::{Done, SLOTS, Slot};
 use super::{Fleet, PIECE_MS};
 use crate::auditor::Audit;
 
+/// What agents do before the licence of an owner ends that was wrongly declared gone.
+const ACTIONS_AFTER_BLINDNESS: usize = 16;
+
 impl Fleet {
     pub(super) fn fail(&mut self, step: Step) -> Audit {
         let name = self.victim();
@@ -213,7 +216,13 @@ impl Fleet {
         self.servers[owner].set_cut(true);
         // Three heartbeats: to find the connection broken, to look again, and to take the log. The
         // owner, which sent its last one before the restart, still has its licence then.
-        self.pass_time(3 * BEAT_MS)
+        self.pass_time(3 * BEAT_MS)?;
+        for _ in 0..ACTIONS_AFTER_BLINDNESS {
+            self.act()?;
+            self.some_serving(Self::flush)?;
+            self.absorb()?;
+        }
+        Ok(())
     }
 
     /// The database crashes, and is started again.
