@@ -143,7 +143,7 @@ fn is_local(host: &Host) -> bool {
     }
 }
 
-/// The hosts, each with its port if it has another one than PostgreSQL usually has.
+/// The hosts, each with its port if that is not the usual one.
 fn hosts(config: &Config) -> String {
     // The driver keeps no port, one for all hosts, or one for each.
     let ports = config.get_ports().iter().cycle().chain([&PORT].into_iter().cycle());
