@@ -62,17 +62,7 @@ impl Fleet {
                 let fault = (before, *self.rng.pick(&delays));
                 self.servers[name].armed[Slot::Take as usize] = Some(fault);
             }
-            Step::DelayBeat if self.servers[name].held().is_empty() => {
-                let (before, fault) = (self.rng.below(8), self.delay(&[300, 1_500, 5_000]));
-                let (is_opening, stops) = (self.rng.once_in(4), self.rng.once_in(2));
-                let server = &mut self.servers[name];
-                if is_opening && server.membership().is_none() {
-                    server.armed_opening = Some((before, fault));
-                    server.stops_in = stops.then_some(Slot::Look);
-                } else {
-                    server.armed[Slot::Look as usize] = Some((before, fault));
-                }
-            }
+            Step::DelayBeat if self.servers[name].held().is_empty() => self.delay_look(name),
             Step::DelayBeat => {
                 let fault = self.delay(&[200, 1_000, 1_400]);
                 let is_cut = self.rng.once_in(2);
@@ -97,6 +87,19 @@ impl Fleet {
         }
         self.faults += 1;
         Ok(())
+    }
+
+    /// A server without shards meets a fault when it looks for some, or opens the only one.
+    fn delay_look(&mut self, name: usize) {
+        let (before, fault) = (self.rng.below(8), self.delay(&[300, 1_500, 5_000]));
+        let (is_opening, stops) = (self.rng.once_in(4), self.rng.once_in(2));
+        let server = &mut self.servers[name];
+        if is_opening && server.membership().is_none() {
+            server.armed_opening = Some((before, fault));
+            server.stops_in = stops.then_some(Slot::Look);
+        } else {
+            server.armed[Slot::Look as usize] = Some((before, fault));
+        }
     }
 
     /// Half of all faults happen to the server that serves, or serves one of several shards.
