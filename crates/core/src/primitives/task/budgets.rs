@@ -92,21 +92,25 @@ pub fn waiter_for<'a>(table: &'a Table, view: &impl View, record: &Record) -> Op
     table.claims().first_for(record, &|agent| view.used_up_agent(agent).is_none())
 }
 
-/// Ready tasks that waiting claims can get now, one for each claim at most.
+/// Ready tasks that waiting claims can get now, one for each claim at most, in the order of the
+/// claims: each task goes to the first claim that wants it, which must be the one it is for.
 pub fn startable(table: &Table, view: &impl View) -> Vec<TaskId> {
-    let mut found: BTreeSet<&TaskId> = BTreeSet::new();
+    let (mut found, mut taken) = (Vec::new(), BTreeSet::<&TaskId>::new());
     for waiting in table.claims().all() {
         let Waiting { wait, types, capabilities, task, .. } = waiting;
         if view.used_up_agent(&wait.agent).is_some() {
             continue;
         }
         let may_start =
-            |task: &TaskId| !found.contains(task) && held_back(table, view, task).is_none();
+            |task: &TaskId| !taken.contains(task) && held_back(table, view, task).is_none();
         let wanted = match task {
             Some(task) => table.get(task).filter(|record| record.ready && may_start(&record.id)),
             None => table.first(&wait.agent, types.as_ref(), capabilities, &may_start),
         };
-        found.extend(wanted.filter(|record| waiting.wants(record)).map(|record| &record.id));
+        if let Some(record) = wanted.filter(|record| waiting.wants(record)) {
+            taken.insert(&record.id);
+            found.push(record.id.clone());
+        }
     }
-    found.into_iter().cloned().collect()
+    found
 }
