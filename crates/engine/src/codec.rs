@@ -138,7 +138,7 @@ fn frame(
     fixed[8] = CODEC;
     fixed[11..19].copy_from_slice(&revision.0.to_le_bytes());
     fixed[19..27].copy_from_slice(&time.0.to_le_bytes());
-    fixed[27..35].copy_from_slice(&deadline.map_or(0, |moment| moment.0).to_le_bytes());
+    fixed[27..35].copy_from_slice(&deadline_number(deadline).to_le_bytes());
     fixed[35] = u8::try_from(name.len()).expect("names are shorter than 256 bytes");
     group.extend_from_slice(&fixed);
     group.extend_from_slice(name);
@@ -148,6 +148,17 @@ fn frame(
     let checksum = crc32fast::hash(&group[start + PREFIX..]);
     group[start..start + 4].copy_from_slice(&length.to_le_bytes());
     group[start + 4..start + 8].copy_from_slice(&checksum.to_le_bytes());
+}
+
+/// A deadline as it is stored: 0 is none. What is due at once, at time 0, is stored as due since
+/// time 1.
+pub fn deadline_number(deadline: Option<Timestamp>) -> u64 {
+    deadline.map_or(0, |moment| moment.0.max(1))
+}
+
+/// The deadline that was stored.
+pub fn deadline_of(number: u64) -> Option<Timestamp> {
+    Some(Timestamp(number)).filter(|moment| moment.0 > 0)
 }
 
 /// How many bytes the frame that starts here takes; needs its first eight.
@@ -179,7 +190,7 @@ fn open(bytes: &[u8]) -> Result<(Outline<'_>, u16, &[u8]), CodecError> {
     let name = frame.get(FIXED..name_end).ok_or_else(|| corrupt("its name is cut off"))?;
     let workspace = std::str::from_utf8(name).map_err(|_| corrupt("its name is not text"))?;
     let (revision, time) = (Revision(number(3)), Timestamp(number(11)));
-    let deadline = Some(Timestamp(number(19))).filter(|moment| moment.0 > 0);
+    let deadline = deadline_of(number(19));
     let outline = Outline { workspace, revision, time, deadline, bytes: length };
     Ok((outline, schema, &frame[name_end..]))
 }
@@ -269,8 +280,12 @@ mod tests {
         encode(&mut record, &name, &batch, Some(Timestamp(99)));
         let second = u32::try_from(record.len()).unwrap();
         encode(&mut record, &name, &batch, Some(Timestamp(99)));
+        encode(&mut record, &name, &batch, Some(Timestamp(0)));
+        encode(&mut record, &name, &batch, None);
         let found: Vec<_> = outlines(&record).map(Result::unwrap).collect();
-        assert_eq!(found.len(), 2);
+        assert_eq!(found.len(), 4);
+        assert_eq!(found[2].1.deadline, Some(Timestamp(1)), "it is due at once");
+        assert_eq!(found[3].1.deadline, None);
         assert_eq!(found[1].0, second);
         assert_eq!(found[1].1.workspace, "research");
         assert_eq!(found[1].1.revision, Revision(7));

@@ -21,7 +21,7 @@ use baton_log::{BlobError, BlobWriter, Log};
 use crate::blobs;
 use crate::codec;
 use crate::error::Error;
-use crate::files::{File, deadline_of};
+use crate::files::File;
 use crate::give_way::GiveWay;
 use crate::history::run::{Run, RunWriter};
 use crate::machine::Resident;
@@ -308,7 +308,7 @@ impl<L: Log> Shard<L> {
             return Ok(None);
         }
         let group = resident.undurable(revision, durable);
-        let deadline = deadline_of(resident.space.next_deadline());
+        let deadline = codec::deadline_number(resident.space.next_deadline());
         let head = resident.space.head();
         let (bytes, stay) = (resident.bytes_since_snapshot, resident.stay);
         let mut namespaces = resident.space.state.begin_capture();

@@ -10,7 +10,7 @@
 //! Numbers have twenty digits, so that names sort like numbers. An upper-case letter in a name is
 //! written as `%` and the lower-case one, because some file systems are case-insensitive.
 
-use baton_core::{Timestamp, WorkspaceName};
+use baton_core::WorkspaceName;
 
 /// One blob of a workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -176,11 +176,6 @@ fn runs_between(base: u64, last: u64, runs: &[(u64, u64)]) -> Option<Vec<(u64, u
         chain.push(*run);
         Some(chain)
     })
-}
-
-/// The next deadline in a snapshot's name.
-pub fn deadline_of(moment: Option<Timestamp>) -> u64 {
-    moment.map_or(0, |moment| moment.0)
 }
 
 #[cfg(test)]

@@ -72,7 +72,7 @@ fn find_deadlines(log: &impl Log, known: &Deadlines, machine: &mut Machine) -> R
             continue;
         }
         let deadline = match (named_deadline(file), file) {
-            (Some(deadline), _) => Some(Timestamp(deadline)).filter(|moment| moment.0 > 0),
+            (Some(deadline), _) => codec::deadline_of(deadline),
             // If it cannot be read, loading the workspace returns the reason.
             (None, File::Run { last, .. }) => {
                 archived_deadline(log, &file.name(&workspace), last).unwrap_or(Some(AT_ONCE))

@@ -95,6 +95,32 @@ fn an_evicted_workspace_is_loaded_for_its_deadline() {
     assert_eq!(shard.expire(), [name()], "it must be loaded now, not in an hour");
 }
 
+/// The lease has ended in one commit, and the task becomes ready in the next, which is due at once.
+#[test]
+fn what_is_due_at_once_is_due_after_a_restart_too() {
+    for has_snapshot in [false, true] {
+        let log = MemoryLog::default();
+        held(&log);
+        let clock = ManualClock::at(BEFORE);
+        let shard = on(log.clone(), &clock);
+        shard.load(&name()).unwrap();
+        clock.advance(60_000);
+        assert!(shard.machine().expire(&name(), clock.now()), "it is in memory");
+        assert!(matches!(shard.flush(), Flushed::Durable { .. }));
+        if has_snapshot {
+            shard.snapshot(&name()).unwrap();
+            shard.archive(&name()).unwrap();
+        }
+        drop(shard);
+        let shard = on(log, &clock);
+        assert_eq!(shard.expire(), [name()], "it must be loaded now");
+        shard.load(&name()).unwrap();
+        assert!(shard.expire().is_empty());
+        let claimed = say(&shard, "bob", r#"{"command":"task.claim","task":"report"}"#);
+        assert!(format!("{claimed:?}").contains("bob"), "the task is free again");
+    }
+}
+
 #[test]
 fn time_does_not_run_back_when_a_workspace_leaves_memory() {
     let log = MemoryLog::default();
