@@ -11,7 +11,7 @@ use baton_core::wire::FastCall;
 use baton_core::{AgentId, Answer, Query, Request, WorkspaceName};
 
 use crate::cluster::{ForkElsewhere, Listing};
-use crate::large_answer::is_large;
+use crate::large_answer::{is_large, is_large_written};
 use crate::shared::Shared;
 
 #[cfg(test)]
@@ -127,6 +127,14 @@ impl<T> InFlight<T> {
         let next = self.known(baton);
         assert!(next.is_some() || self.is_empty(), "it was waited for");
         next
+    }
+
+    /// Whether the outcome of the next answer is known, and it takes long to encode.
+    pub(crate) fn has_large(&self, baton: &Baton) -> bool {
+        self.waiting.front().is_some_and(|(_, held)| {
+            held.judge(|answer| answer.as_ref().is_ok_and(is_large_written))
+                && baton.group_status(held.group()).is_some()
+        })
     }
 
     /// The next answer, if its outcome is known.

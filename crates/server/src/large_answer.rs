@@ -13,70 +13,91 @@ use tokio::task::spawn_blocking;
 /// Larger answers are encoded by another thread: that costs about as much as encoding a tenth of
 /// this.
 const LARGE_BYTES: usize = 64 << 10;
-/// So are more entries than these, however small.
-const ENTRIES_MANY: usize = 1_000;
+/// The cost of an entry or a message in a list, besides its text: a few numbers and names. So more
+/// than a thousand take long, however small they are.
+const ITEM_BYTES: usize = 64;
+/// A single entry is copied as it is stored, which is this many times as fast as encoding.
+const COPY_SPEEDUP: usize = 8;
 
 /// Whether an answer takes long to encode. It takes no longer to find out than to encode one that
 /// does not.
 pub(crate) fn is_large(answer: &Answer) -> bool {
+    match payload_bytes(&answer.reply) {
+        Some(bytes) => bytes > LARGE_BYTES,
+        None => serde_json::to_writer(Measure { left: LARGE_BYTES }, &answer.reply).is_err(),
+    }
+}
+
+/// Whether an answer to a write takes long to encode. Without measuring, because encoding most of
+/// them twice would show.
+pub(crate) fn is_large_written(answer: &Answer) -> bool {
     match &answer.reply {
-        Reply::State(state::Reply::Entries(page)) => are_large(&page.entries),
-        // One entry is copied as it is stored, and the others are small.
-        Reply::State(state::Reply::Entry(_) | state::Reply::Moved { .. })
+        Reply::Transaction(replies) => {
+            replies.iter().filter_map(payload_bytes).sum::<usize>() > LARGE_BYTES
+        }
+        reply => payload_bytes(reply).is_some_and(|bytes| bytes > LARGE_BYTES),
+    }
+}
+
+/// Whether entries take long to encode.
+pub(crate) fn are_large(entries: &[Entry]) -> bool {
+    entries_bytes(entries) > LARGE_BYTES
+}
+
+/// The size of what the caller once gave, which most of the time is what takes long to encode; none
+/// if only measuring shows it.
+fn payload_bytes(reply: &Reply) -> Option<usize> {
+    let bytes = match reply {
+        Reply::State(state::Reply::Entry(entry)) => entry.value().len() / COPY_SPEEDUP,
+        Reply::State(state::Reply::Entries(page)) => entries_bytes(&page.entries),
+        Reply::State(state::Reply::Moved { .. })
         | Reply::Namespace(_)
         | Reply::Agent(_)
         | Reply::Lock(_)
         | Reply::Semaphore(_)
-        | Reply::Barrier(_) => false,
-        // Most calls that wait are answered with one of these: encoding it twice would show.
-        Reply::Message(message::Reply::Replied(answered)) => {
-            answered.body.as_bytes().len() > LARGE_BYTES
+        | Reply::Barrier(_)
+        | Reply::Minimal(_) => 0,
+        Reply::Message(message::Reply::Replied(answered)) => answered.body.as_bytes().len(),
+        Reply::Message(message::Reply::Message(message)) => message_bytes(message),
+        Reply::Message(message::Reply::Received { messages }) => {
+            messages.iter().map(message_bytes).sum()
         }
-        Reply::Message(message::Reply::Message(message)) => is_large_message(message),
-        Reply::Message(message::Reply::Received { messages }) => are_large_messages(messages),
-        Reply::Task(task::Reply::Task(task)) => is_large_task(task),
+        Reply::Task(task::Reply::Task(task)) => task.bytes(),
         Reply::Task(task::Reply::Claimed(task)) | Reply::Wait(wait::Reply::Task(task)) => {
-            task.as_deref().is_some_and(is_large_task)
+            task.as_deref().map_or(0, Task::bytes)
         }
         Reply::Task(task::Reply::ClaimedTasks { tasks } | task::Reply::Tasks { tasks, .. }) => {
-            tasks.iter().map(Task::bytes).sum::<usize>() > LARGE_BYTES
+            tasks.iter().map(Task::bytes).sum()
         }
+        Reply::Task(task::Reply::Completed { task, next }) => {
+            task.bytes() + next.as_deref().map_or(0, Task::bytes)
+        }
+        Reply::Handoff(handoff::Reply::Handoff(handoff)) => handoff.bytes(),
         Reply::Handoff(handoff::Reply::Received(handoff))
         | Reply::Wait(wait::Reply::Handoff(handoff)) => {
-            handoff.as_ref().is_some_and(|handoff| handoff.bytes() > LARGE_BYTES)
+            handoff.as_ref().map_or(0, |handoff| handoff.bytes())
         }
-        Reply::Wait(wait::Reply::Next(work)) => work.as_ref().is_some_and(is_large_work),
-        reply => serde_json::to_writer(Measure { left: LARGE_BYTES }, reply).is_err(),
-    }
+        Reply::Handoff(handoff::Reply::Accepted { handoff, task, values }) => {
+            let values: usize = values.values().map(|value| value.as_bytes().len()).sum();
+            handoff.bytes() + task.as_deref().map_or(0, Task::bytes) + values
+        }
+        Reply::Wait(wait::Reply::Next(work)) => match work {
+            Some(Work::Handoff(handoff)) => handoff.bytes(),
+            Some(Work::Message(message)) => message_bytes(message),
+            Some(Work::Task(task)) => task.bytes(),
+            None => 0,
+        },
+        _ => return None,
+    };
+    Some(bytes)
 }
 
-/// Whether entries take long to encode. A few fields of each are numbers and names.
-pub(crate) fn are_large(entries: &[Entry]) -> bool {
-    let bytes = entries.iter().map(|entry| entry.key().len() + entry.value().len());
-    entries.len() > ENTRIES_MANY || bytes.sum::<usize>() > LARGE_BYTES
+fn entries_bytes(entries: &[Entry]) -> usize {
+    entries.iter().map(|entry| entry.key().len() + entry.value().len() + ITEM_BYTES).sum()
 }
 
-/// Whether the next work of an agent takes long to encode.
-fn is_large_work(work: &Work) -> bool {
-    match work {
-        Work::Handoff(handoff) => handoff.bytes() > LARGE_BYTES,
-        Work::Message(message) => is_large_message(message),
-        Work::Task(task) => is_large_task(task),
-    }
-}
-
-fn is_large_task(task: &Task) -> bool {
-    task.bytes() > LARGE_BYTES
-}
-
-fn is_large_message(message: &Message) -> bool {
-    message.body.as_bytes().len() > LARGE_BYTES
-}
-
-/// The same of messages, whose other fields are numbers and names too.
-fn are_large_messages(messages: &[Message]) -> bool {
-    let bytes = messages.iter().map(|message| message.body.as_bytes().len());
-    messages.len() > ENTRIES_MANY || bytes.sum::<usize>() > LARGE_BYTES
+fn message_bytes(message: &Message) -> usize {
+    message.body.as_bytes().len() + ITEM_BYTES
 }
 
 /// Counts what is written, up to a limit.
@@ -197,6 +218,26 @@ mod tests {
             }
         }
         assert!(!is_large(task::Reply::Claimed(None).into()));
+    }
+
+    #[test]
+    fn a_single_entry_is_large_if_copying_it_takes_long() {
+        let entry = |bytes: usize| {
+            let Reply::State(state::Reply::Entries(page)) = page(1, bytes).reply else {
+                panic!("it is a page")
+            };
+            let entry = page.entries.into_iter().next().expect("it has one");
+            Reply::State(state::Reply::Entry(entry))
+        };
+        for (bytes, expected) in [(LARGE_BYTES, false), (1_000_000, true)] {
+            let replies = [entry(bytes), Reply::Transaction(vec![entry(bytes)])];
+            for reply in replies {
+                let answer = Answer { revision: Revision(1), reply };
+                assert_eq!(is_large_written(&answer), expected, "{bytes}");
+            }
+            let answer = Answer { revision: Revision(1), reply: entry(bytes) };
+            assert_eq!(is_large(&answer), expected, "{bytes}");
+        }
     }
 
     /// While something large is encoded, the serving thread continues.

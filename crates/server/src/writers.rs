@@ -27,6 +27,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use baton::Baton;
 use tokio::sync::Notify;
@@ -47,6 +48,8 @@ const BUSY_FROM: usize = 8;
 /// The number of ready queues before a writer is woken: waking one costs as much as flushing one or
 /// two.
 const WAKE_FROM: usize = 8;
+/// The time for which queues are flushed on the serving thread before it serves others.
+const FLUSH_TIME_MAX: Duration = Duration::from_micros(500);
 /// The maximum number of writers, however many processors there are: the network stack has locks.
 const WRITERS_MAX: usize = 3;
 
@@ -187,16 +190,17 @@ impl Writers {
         }
     }
 
-    /// Flushes the ready queues on the serving thread; returns whether more became ready in the
-    /// meantime.
+    /// Flushes the ready queues on the serving thread, for a limited time; returns whether there are
+    /// more, or more became ready in the meantime.
     fn drain_once(&self) -> bool {
+        let began = Instant::now();
         let mut queues = self.lock();
         let mut count = queues.ready.len();
         while let Some(queue) = queues.ready.pop_front_if(|_| count > 0) {
             drop(queues);
             // Dropping the last reference to a queue may make others ready.
             queue.flush();
-            count -= 1;
+            count = if began.elapsed() < FLUSH_TIME_MAX { count - 1 } else { 0 };
             queues = self.lock();
         }
         !queues.ready.is_empty()

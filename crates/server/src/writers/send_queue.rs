@@ -23,6 +23,9 @@ use crate::ws::pushes::Pushes;
 const SEND_BYTES: usize = 64 << 10;
 /// The maximum size of output that is left to writers.
 const QUEUED_BYTES_MAX: usize = 64 << 10;
+/// Output that has become larger, by large events, is sent by its owner in parts, which give way to
+/// other connections.
+const FLUSHED_BYTES_MAX: usize = SEND_BYTES + QUEUED_BYTES_MAX;
 
 /// The output of one connection, and its socket.
 pub(crate) struct SendQueue {
@@ -342,6 +345,10 @@ impl SendQueue {
             drop(pending);
             self.answer(outbox, &mut in_flight);
             let has_more = has_pushes && self.push(outbox, pushes);
+            let is_large = outbox.bytes.len() > FLUSHED_BYTES_MAX;
+            if is_large || in_flight.has_large(&outbox.shared.baton) {
+                return self.return_to_owner(outbox, in_flight, has_more, false);
+            }
             if outbox.bytes.is_empty() {
                 if in_flight.is_empty() {
                     continue;
@@ -362,10 +369,11 @@ impl SendQueue {
         }
     }
 
-    /// Answers the requests that are durable.
+    /// Answers the requests that are durable, up to one whose answer takes long to encode.
     fn answer(&self, outbox: &mut Outbox, in_flight: &mut InFlight<u64>) {
         let mut count = 0;
         while outbox.bytes.len() < SEND_BYTES
+            && !in_flight.has_large(&outbox.shared.baton)
             && let Some((id, outcome)) = in_flight.known(&outbox.shared.baton)
         {
             outbox.answer(id, &outcome);
@@ -407,7 +415,8 @@ impl SendQueue {
         self.writers.schedule(Arc::clone(self), 0);
     }
 
-    /// Returns it to its owner, because the peer accepts nothing or is gone.
+    /// Returns it to its owner, because the peer accepts nothing or is gone, or because what comes
+    /// next is large.
     fn return_to_owner(
         &self,
         outbox: &mut Outbox,

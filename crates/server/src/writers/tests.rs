@@ -60,9 +60,13 @@ impl Fixture {
 
     /// Submits a set.
     fn set(&self, in_flight: &mut InFlight<u64>, id: u64) {
+        self.set_value(in_flight, id, "1");
+    }
+
+    fn set_value(&self, in_flight: &mut InFlight<u64>, id: u64, value: &str) {
         let (namespace, key) = (NamespaceName::parse("shared"), Key::parse("k"));
         let (namespace, key) = (namespace.expect("so it is called"), key.expect("it is a key"));
-        let set = Set::new(namespace, key, Json::parse("1").expect("it is JSON"));
+        let set = Set::new(namespace, key, Json::parse(value).expect("it is JSON"));
         let request = Command::from(state::Command::Set(set)).into();
         let baton = &self.shared.baton;
         let handed = in_flight.submit(baton, &self.workspace, &Self::agent(), request, id);
@@ -192,6 +196,33 @@ async fn later_requests_are_answered_later() {
     let text = String::from_utf8_lossy(&heard[..count]).into_owned();
     let (first, second) = (text.find(r#"{"id":1,"#), text.find(r#"{"id":2,"#));
     assert!(first.is_some() && first < second, "{text}");
+}
+
+/// Its owner encodes it on another thread, and sends it in parts.
+#[tokio::test]
+async fn a_large_answer_returns_to_the_connection() {
+    let fixture = Fixture::open().await;
+    let (queue, mut peer) = fixture.queue().await;
+    let mut in_flight = InFlight::default();
+    fixture.set(&mut in_flight, 1);
+    let large = format!("\"{}\"", "x".repeat(1_000_000));
+    fixture.set_value(&mut in_flight, 2, &large);
+    fixture.set(&mut in_flight, 3);
+    assert!(matches!(queue.enqueue(&mut Vec::new(), &mut in_flight), Enqueued::Accepted));
+    fixture.shared.baton.wait_all_durable().await.expect("memory does not fail");
+    fixture.shared.writers.make_ready(&fixture.shared.baton, |_| {});
+    fixture.shared.writers.drain_once();
+    let text = String::from_utf8_lossy(&hear(&mut peer, 40).await).into_owned();
+    assert!(text.contains(r#"{"id":1,"#), "what is before it is sent: {text}");
+    assert!(queue.needs_owner());
+    let (bytes, mut left) = queue.take_unsent().await.expect("the peer is there");
+    assert!(bytes.is_empty(), "it is not encoded");
+    let baton = &fixture.shared.baton;
+    assert!(left.has_large(baton));
+    let (id, outcome) = left.known(baton).expect("it is durable");
+    assert_eq!((id, outcome.is_ok()), (2, true));
+    assert!(!left.has_large(baton));
+    assert_eq!(left.known(baton).map(|(id, _)| id), Some(3));
 }
 
 #[tokio::test]

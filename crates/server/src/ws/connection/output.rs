@@ -11,11 +11,13 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::{Connection, End};
 use crate::deadline_stream::DeadlineStream;
+use crate::large_answer::encode_apart;
 use crate::send_turns::PART_BYTES;
 use crate::server_log::{FieldValue, Level, duration_us};
 use crate::writers::Enqueued;
 use crate::ws::framing::{Opcode, write, write_close};
 use crate::ws::jobs::RequestAnswer;
+use crate::ws::outbox::frame;
 use crate::ws::pushes::Pushes;
 
 impl Connection {
@@ -41,15 +43,7 @@ impl Connection {
 
     /// Waits for submitted requests, answers them and sends the answers.
     pub(super) async fn drain(&mut self) -> Result<(), End> {
-        if let Some(queue) = &self.queue {
-            let (mut bytes, mut in_flight) = queue.take_unsent().await.ok_or(End::Gone)?;
-            if !bytes.is_empty() {
-                bytes.append(&mut self.outbox.bytes);
-                self.outbox.bytes = bytes;
-            }
-            in_flight.append(&mut self.in_flight);
-            self.in_flight = in_flight;
-        }
+        self.take_unsent().await?;
         if !self.in_flight.is_empty() {
             let shared = Arc::clone(&self.shared);
             let (began, count) = (Instant::now(), self.in_flight.len());
@@ -57,11 +51,41 @@ impl Connection {
             if began.elapsed() >= shared.settings.slow {
                 self.note_slow(began.elapsed(), count);
             }
-            while let Some((id, outcome)) = self.in_flight.next(&shared.baton) {
-                self.outbox.answer(id, &outcome);
-                if self.outbox.bytes.len() >= shared.settings.unsent_bytes_max {
-                    self.send().await?;
+        }
+        self.send_known().await?;
+        assert!(self.in_flight.is_empty(), "it was waited for");
+        Ok(())
+    }
+
+    /// Takes out of the queue what was not sent, and keeps the queue.
+    async fn take_unsent(&mut self) -> Result<(), End> {
+        let Some(queue) = &self.queue else { return Ok(()) };
+        let (mut bytes, mut in_flight) = queue.take_unsent().await.ok_or(End::Gone)?;
+        if !bytes.is_empty() {
+            bytes.append(&mut self.outbox.bytes);
+            self.outbox.bytes = bytes;
+        }
+        in_flight.append(&mut self.in_flight);
+        self.in_flight = in_flight;
+        Ok(())
+    }
+
+    /// Sends all output, and the answers whose outcome is known; returns the queue.
+    async fn send_known(&mut self) -> Result<(), End> {
+        let shared = Arc::clone(&self.shared);
+        loop {
+            let is_large = self.in_flight.has_large(&shared.baton);
+            let Some((id, outcome)) = self.in_flight.known(&shared.baton) else { break };
+            match outcome {
+                Ok(answer) if is_large => {
+                    let format = self.outbox.format;
+                    let encode = move || frame(format, id, &answer);
+                    self.outbox.add_frame(encode_apart(&shared.encoders, encode).await);
                 }
+                outcome => self.outbox.answer(id, &outcome),
+            }
+            if self.outbox.bytes.len() >= shared.settings.unsent_bytes_max {
+                self.send().await?;
             }
         }
         self.send().await?;
@@ -92,12 +116,15 @@ impl Connection {
         }
     }
 
-    /// The queue has something to report, or came back with unsent output.
+    /// The queue has something to report, or came back with unsent output or a large answer. What is
+    /// not durable yet goes into the queue again, so that receiving continues.
     pub(super) async fn check_queue(&mut self) -> Result<(), End> {
         if let Some((took, count)) = self.queue.as_ref().and_then(|queue| queue.slow()) {
             self.note_slow(took, count);
         }
-        self.drain().await
+        self.take_unsent().await?;
+        self.send_known().await?;
+        self.flush().await
     }
 
     /// Logs a slow round, and its last operation.
