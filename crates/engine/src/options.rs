@@ -58,7 +58,9 @@ pub struct Options {
     pub inline_bytes_max: usize,
     /// And only while a write takes at most this long; a slow disk must not block an executor.
     pub inline_write_max: Duration,
-    /// Maximum bytes in one group; callers wait for it then. It must fit into a log record.
+    /// The size from which a group accepts no more; callers wait for it then. A group that one batch
+    /// more makes larger must fit into a log record. Every caller waits for the whole group of its
+    /// request, so a large one delays small requests.
     pub group_bytes_max: usize,
     /// Maximum queued events of one watcher before it fails with `watch.lagged`.
     pub watch_queue_max: usize,
@@ -144,7 +146,7 @@ impl Default for Options {
             inline_batches_max: 64,
             inline_bytes_max: 64 << 10,
             inline_write_max: Duration::from_micros(250),
-            group_bytes_max: 7 << 20,
+            group_bytes_max: 2 << 20,
             watch_queue_max: 4_096,
             watch_snapshot_max: 100_000,
             tail_batches_max: 150_000,

@@ -12,7 +12,7 @@ use baton_core::access::Viewer;
 use baton_core::{
     AgentId, Entry, Pattern, Query, Request, Revision, Space, Timestamp, WorkspaceName,
 };
-use baton_log::{AppendError, Log, ReadError};
+use baton_log::{AppendError, Log, RECORD_BYTES_MAX, ReadError};
 
 use crate::admission::{Admission, Deferred, HeldAnswer};
 use crate::backup::Backups;
@@ -430,7 +430,7 @@ impl<L: Log> Shard<L> {
             return Ok(None);
         }
         let length = codec::frame_bytes(prefix);
-        if length > self.options.group_bytes_max + baton_core::limits::BATCH_BYTES_MAX {
+        if length > RECORD_BYTES_MAX {
             return Ok(None);
         }
         let mut frame = vec![0; length];
