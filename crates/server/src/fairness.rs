@@ -121,6 +121,11 @@ impl Budget {
         self.taken >= self.left
     }
 
+    /// Whether a connection may not use all of it, so that it must pay for what it uses.
+    pub(crate) fn is_limited(&self) -> bool {
+        self.left != usize::MAX
+    }
+
     /// Charges a request of this many bytes.
     pub(crate) fn spend(&mut self, bytes: usize) {
         self.taken += weight(bytes);

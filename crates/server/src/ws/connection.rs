@@ -35,6 +35,7 @@ use tokio::io::{AsyncRead, ReadBuf};
 use tokio::task::yield_now;
 use tokio::time::{Instant, Sleep, sleep};
 
+use self::parts::PartCosts;
 use super::format::Format;
 use super::framing::{Decoder, ProtocolError};
 use super::jobs::{Jobs, RequestAnswer};
@@ -52,6 +53,7 @@ use crate::writers::SendQueue;
 mod elsewhere;
 mod intake;
 mod output;
+mod parts;
 #[cfg(test)]
 mod tests;
 
@@ -141,6 +143,8 @@ struct Connection {
     budget: Budget,
     /// It has waited for its turn.
     has_waited: bool,
+    /// What it has paid for a message that is not complete.
+    part_costs: PartCosts,
     /// Its budget is used up, and there may be more to do.
     has_more: bool,
     /// How many timers in a row have fired without a sign of life.
@@ -185,6 +189,7 @@ pub(super) async fn serve(
         has_pushed: false,
         budget: Budget::ALL,
         has_waited: false,
+        part_costs: PartCosts::default(),
         has_more: false,
         silent: 0,
         alarm: Box::pin(sleep(shared.settings.ping_every)),
@@ -337,6 +342,7 @@ impl Connection {
         }
         self.silent = 0;
         self.has_more = count == buffer.len();
+        self.part_costs.received(count);
         if !self.inbox.is_empty() {
             self.inbox.extend_from_slice(&buffer[..count]);
             return self.take_in_rest();
@@ -367,7 +373,7 @@ impl Connection {
 
     /// A deferred request stays counted: it is still in memory, though no longer in the inbox.
     fn count_unless(&mut self, stop: Option<Stop>) -> Result<Option<Stop>, End> {
-        if stop.is_none() {
+        if matches!(stop, None | Some(Stop::Spent(_))) {
             self.count_received()?;
         }
         Ok(stop)
@@ -377,6 +383,7 @@ impl Connection {
     /// how many bytes were used.
     fn take_in(&mut self, bytes: &mut [u8]) -> Result<(usize, Option<Stop>), End> {
         let mut used = 0;
+        let is_its_turn = self.has_waited;
         self.begin_budget();
         // Taken out so that a message may be borrowed from it while the rest is changed.
         let mut decoder = std::mem::replace(&mut self.decoder, Decoder::new(0));
@@ -389,6 +396,7 @@ impl Connection {
                 break Ok(Some(Stop::Spent(workspace.clone())));
             }
             match decoder.next(&mut bytes[used..]) {
+                Ok((0, _)) if used == 0 => break Ok(self.pay_part(is_its_turn)),
                 Ok((0, _)) => break Ok(None),
                 Ok((count, message)) => {
                     used += count;

@@ -103,7 +103,7 @@ impl Connection {
     ) -> Result<Option<Stop>, Problem> {
         let acting = frame.agent.as_deref().filter(|_| !self.authority.asks_as_itself(&frame));
         self.remember_names(frame.workspace.as_deref(), acting)?;
-        self.budget.spend(bytes);
+        self.budget.spend(bytes - self.part_costs.end(bytes));
         let key = frame.idempotency_key.take();
         let call = frame.call().map_err(|fault| Problem::from(&fault))?;
         if let Some(workspace) = &self.workspace {
@@ -173,7 +173,7 @@ impl Connection {
             return false;
         }
         charge.pay();
-        self.budget.spend(bytes);
+        self.budget.spend(bytes - self.part_costs.end(bytes));
         self.answer_what_is_ready();
         true
     }
