@@ -26,6 +26,8 @@ use crate::error::BlobError;
 
 /// Small writes are buffered into writes of this size.
 const BUFFER_BYTES: usize = 256 * 1024;
+/// A large blob is synced in steps of this size: an append waits for what the disk is given at once.
+const SYNC_BYTES: u64 = 1024 * 1024;
 
 /// Blobs that are being written.
 #[derive(Default)]
@@ -86,7 +88,7 @@ pub(crate) fn create<D: Disk>(
     })?;
     let file = shared.disk.create(&paths.partial)?;
     let pending = Vec::with_capacity(BUFFER_BYTES);
-    Ok(Box::new(Writer { claim, paths, file, pending, offset: 0, failed: None }))
+    Ok(Box::new(Writer { claim, paths, file, pending, offset: 0, synced: 0, failed: None }))
 }
 
 pub(crate) fn open<D: Disk>(
@@ -225,17 +227,28 @@ struct Writer<D: Disk> {
     file: D::File,
     pending: Vec<u8>,
     offset: u64,
+    /// Everything before it is synced.
+    synced: u64,
     failed: Option<BlobError>,
 }
 
 impl<D: Disk> Writer<D> {
     fn write_out(&mut self, bytes: &[u8]) -> Result<(), BlobError> {
-        let written = self.file.write_at(self.offset, bytes).map_err(BlobError::from);
+        let written = self.write_step(bytes).map_err(BlobError::from);
         if let Err(error) = &written {
             self.failed = Some(error.clone());
         }
-        self.offset += bytes.len() as u64;
         written
+    }
+
+    fn write_step(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.file.write_at(self.offset, bytes)?;
+        self.offset += bytes.len() as u64;
+        if self.offset - self.synced >= SYNC_BYTES {
+            self.file.sync_data()?;
+            self.synced = self.offset;
+        }
+        Ok(())
     }
 
     fn flush(&mut self) -> Result<(), BlobError> {

@@ -29,10 +29,9 @@ use crate::disk::{Disk, DiskFile};
 
 /// Two: one to continue with, and one for bursts of truncation.
 const SPARES_MAX: usize = 2;
-/// Large writes, but not so large that stopping would wait long for one.
+/// The size of a write, which is synced at once: a concurrent append waits for everything that is
+/// in the queue of the disk.
 const WRITE_BYTES: u64 = 1024 * 1024;
-/// Syncing in steps keeps the disk's queue short for concurrent appends.
-const SYNC_BYTES: u64 = 8 * 1024 * 1024;
 
 /// The spares of one log.
 pub(crate) struct Spares {
@@ -203,10 +202,8 @@ impl Spares {
             }
             let bytes = WRITE_BYTES.min(self.segment_bytes - offset);
             file.write_at(offset, &zeros[..in_memory(bytes)])?;
+            file.sync_data()?;
             offset += bytes;
-            if offset.is_multiple_of(SYNC_BYTES) || offset == self.segment_bytes {
-                file.sync_data()?;
-            }
         }
         Ok(())
     }
