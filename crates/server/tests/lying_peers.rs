@@ -3,13 +3,17 @@
 
 use std::net::SocketAddr;
 
+use baton_core::access::Role;
+use baton_server::{HOME, shard_of};
 use ring::hmac::{HMAC_SHA256, Key, sign};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::cluster::{Two, workspace};
-use crate::harness::settings;
+use crate::callers::http::Http;
+use crate::cluster::{SHARDS, Two, workspace};
+use crate::elsewhere::guarded;
+use crate::harness::{eventually, settings};
 
 /// The secret and the id of the second of two servers.
 const SECRET: &str = "of the schema";
@@ -95,6 +99,41 @@ async fn a_list_of_workspaces_is_complete_or_refused() {
         let refused = http.get(&path).await;
         assert_eq!(refused.problem(), (503, "log.away".to_owned()), "{lie}");
     }
+    two.end().await;
+}
+
+#[tokio::test]
+async fn workspaces_of_shards_that_a_server_does_not_have_are_not_listed() {
+    let mut two = Two::new(&settings()).await;
+    let of = |number: usize| json!({"id": workspace(3, number), "revision": 1});
+    let ghost = json!({"id": workspace(0, 1), "revision": 1});
+    let lie = json!({
+        "revision": 0, "shards": [1, 3], "workspaces": [ghost, of(0), of(0)], "has_more": false
+    });
+    Liar::new(with_body(&lie.to_string())).await.instead_of_the_second(&mut two);
+    let path = format!("/v1/{}/workspaces", workspace(0, 0));
+    let listed = two.members[0].http().await.get(&path).await.json();
+    assert_eq!(listed["workspaces"], json!([of(0)]), "{listed}");
+    two.end().await;
+}
+
+#[tokio::test]
+async fn tokens_that_cannot_be_read_admit_nobody_and_are_asked_for_again() {
+    let (mut two, bearers) = guarded([(Role::Worker, None)]).await;
+    assert_eq!(shard_of(HOME, SHARDS) % 2, 1, "the second server has the tokens");
+    let path = format!("/v1/{}/state/shared/plan", workspace(0, 0));
+    let headers = [("authorization", bearers[0].as_str())];
+    let first = two.members[0].address;
+    let status =
+        async || Http::connect(first).await.request("PUT", &path, &headers, "1").await.status;
+    for lie in [with_body("<html>"), with_body(r#"[{"id": 5}]"#), "SSH-2.0-lie\r\n".to_owned()] {
+        Liar::new(lie.clone()).await.instead_of_the_second(&mut two);
+        assert_eq!(status().await, 401, "{lie}");
+    }
+    two.advertised.clear();
+    two.publish();
+    eventually("the token is learned from the server that has it", async || status().await == 200)
+        .await;
     two.end().await;
 }
 
