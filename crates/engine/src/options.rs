@@ -58,9 +58,9 @@ pub struct Options {
     pub inline_bytes_max: usize,
     /// And only while a write takes at most this long; a slow disk must not block an executor.
     pub inline_write_max: Duration,
-    /// The size from which a group accepts no more; callers wait for it then. A group that one batch
-    /// more makes larger must fit into a log record. Every caller waits for the whole group of its
-    /// request, so a large one delays small requests.
+    /// The size from which a group accepts no more; callers wait for it then. With one more batch
+    /// it must fit into a log record. Every caller waits for the whole group of its request, so
+    /// a large one delays small requests.
     pub group_bytes_max: usize,
     /// Maximum queued events of one watcher before it fails with `watch.lagged`.
     pub watch_queue_max: usize,

@@ -190,8 +190,8 @@ impl Writers {
         }
     }
 
-    /// Flushes the ready queues on the serving thread, for a limited time; returns whether there are
-    /// more, or more became ready in the meantime.
+    /// Flushes the ready queues on the serving thread, for a limited time; returns whether any are
+    /// left, or became ready in the meantime.
     fn drain_once(&self) -> bool {
         let began = Instant::now();
         let mut queues = self.lock();

@@ -26,7 +26,8 @@ use crate::error::BlobError;
 
 /// Small writes are buffered into writes of this size.
 const BUFFER_BYTES: usize = 256 * 1024;
-/// A large blob is synced in steps of this size: an append waits for what the disk is given at once.
+/// A large blob is synced in steps of this size: an append waits for what the disk is given at
+/// once.
 const SYNC_BYTES: u64 = 1024 * 1024;
 
 /// Blobs that are being written.

@@ -116,8 +116,8 @@ impl Connection {
         }
     }
 
-    /// The queue has something to report, or came back with unsent output or a large answer. What is
-    /// not durable yet goes into the queue again, so that receiving continues.
+    /// The queue has something to report, or came back with unsent output or a large answer. What
+    /// is not durable yet goes into the queue again, so that receiving continues.
     pub(super) async fn check_queue(&mut self) -> Result<(), End> {
         if let Some((took, count)) = self.queue.as_ref().and_then(|queue| queue.slow()) {
             self.note_slow(took, count);

@@ -1,4 +1,5 @@
-//! Large messages, which arrive in parts: each part is charged to the workspace when it is received.
+//! Large messages, which arrive in parts: the workspace is charged for each part when it is
+//! received.
 //!
 //! Without that, every connection of a workspace would receive a part in every round, and the
 //! requests of other workspaces would wait for all of them.
@@ -51,8 +52,8 @@ impl PartCosts {
 }
 
 impl Connection {
-    /// Pays for a part of a message that is not complete; stops it until its turn if nothing is left
-    /// of the budget.
+    /// Pays for a part of a message that is not complete. If nothing is left of the budget, its
+    /// turn has to be waited for.
     pub(super) fn pay_part(&mut self, is_its_turn: bool) -> Option<Stop> {
         if !self.budget.is_limited() {
             return None;
