@@ -121,7 +121,7 @@ impl Budget {
         self.taken >= self.left
     }
 
-    /// Whether a connection may not use all of it, so that it must pay for what it uses.
+    /// Whether it has a limit: a workspace that is alone has none.
     pub(crate) fn is_limited(&self) -> bool {
         self.left != usize::MAX
     }

@@ -345,15 +345,17 @@ impl SendQueue {
             drop(pending);
             self.answer(outbox, &mut in_flight);
             let has_more = has_pushes && self.push(outbox, pushes);
-            let is_large = outbox.bytes.len() > FLUSHED_BYTES_MAX;
-            if is_large || in_flight.has_large(&outbox.shared.baton) {
-                return self.return_to_owner(outbox, in_flight, has_more, false);
-            }
             if outbox.bytes.is_empty() {
                 if in_flight.is_empty() {
                     continue;
                 }
+                if in_flight.has_large(&outbox.shared.baton) {
+                    return self.return_to_owner(outbox, in_flight, has_more, false);
+                }
                 return self.await_durable(in_flight);
+            }
+            if outbox.bytes.len() > FLUSHED_BYTES_MAX {
+                return self.return_to_owner(outbox, in_flight, has_more, false);
             }
             match try_send(&self.socket, &outbox.bytes) {
                 Ok(count) if count == outbox.bytes.len() => outbox.bytes.clear(),
