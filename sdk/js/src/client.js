@@ -90,11 +90,12 @@ export async function open(platform, url, options) {
   const { BATON_URL, BATON_TOKEN, BATON_AGENT, BATON_WORKSPACE } = platform.environment;
   const settings = settingsOf({
     ...options,
-    token: options.token ?? BATON_TOKEN,
-    agent: options.agent ?? BATON_AGENT,
-    workspace: options.workspace ?? BATON_WORKSPACE,
+    // A variable that is set to nothing is as good as not set.
+    token: options.token ?? (BATON_TOKEN || undefined),
+    agent: options.agent ?? (BATON_AGENT || undefined),
+    workspace: options.workspace ?? (BATON_WORKSPACE || undefined),
   });
-  const servers = new Servers(url ?? BATON_URL ?? URL_DEFAULT);
+  const servers = new Servers(url ?? (BATON_URL || URL_DEFAULT));
   const http = new Http(servers, settings.token);
   const needsHttp = settings.token !== undefined && !platform.canSendToken(settings.token);
   const isHttp = (settings.transport ?? (needsHttp ? "http" : "socket")) === "http";
