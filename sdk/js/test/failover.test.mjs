@@ -224,9 +224,9 @@ async function scripted(answer) {
 async function callThrough(answers, options, check, call = (state) => state.set("k", 1)) {
     const servers = await Promise.all(answers.map(scripted));
     const client = await connect(servers.map(({ url }) => url).join(","), options);
-    const { state } = client.workspace("w");
+    const workspace = client.workspace("w");
     try {
-        await check(call(state), servers.map(({ calls }) => calls));
+        await check(call(workspace.state, workspace), servers.map(({ calls }) => calls));
     } finally {
         await client.close();
         for (const each of servers) each.close();
@@ -275,6 +275,20 @@ for (const transport of ["socket", "http"]) {
             assert.equal(only.length, 1);
         }));
 }
+
+test("a watch leaves a server that cannot serve", () => {
+    const answers = [away("log.away"), { revision: 7, result: { from: 8 } }];
+    return callThrough(
+        answers,
+        {},
+        async (started, [first, second]) => {
+            await started;
+            assert.deepEqual([first.length, second.length], [1, 1]);
+            assert.deepEqual(second[0], { ...first[0], id: second[0].id });
+        },
+        (_, workspace) => workspace.watch("state/**").started,
+    );
+});
 
 test("variables that are set to nothing are not set", async () => {
     const names = ["BATON_TOKEN", "BATON_AGENT", "BATON_WORKSPACE"];

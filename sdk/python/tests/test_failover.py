@@ -408,6 +408,21 @@ async def test_a_single_server_that_cannot_serve_says_so_at_once(is_async: bool)
         assert len(only.calls) == 1
 
 
+@pytest.mark.parametrize("is_async", ASYNC)
+async def test_a_watch_leaves_a_server_that_cannot_serve(is_async: bool) -> None:
+    begun = {"revision": 7, "result": {"from": 8}}
+    with scripted(away(), begun) as (first, second):
+        urls = f"{first.url},{second.url}"
+        if is_async:
+            async with baton.connect_async(urls, options=QUICK) as a:
+                await a.watch("state/**")
+        else:
+            with baton.connect(urls, options=QUICK) as b:
+                b.watch("state/**")
+        assert [call["command"] for call in first.calls] == ["watch"]
+        assert second.calls[0] == {**first.calls[0], "id": second.calls[0]["id"]}
+
+
 def test_a_server_that_was_left_is_not_preferred_as_the_owner() -> None:
     endpoint = Fixed("http://a,http://b,http://c", None, None, "fleet")
 
