@@ -41,6 +41,8 @@ export class Servers {
   #addresses;
   /** The index of the one in use, or the one that is tried next. */
   #current = 0;
+  /** The server that was left because it fell silent or could not serve, until another accepts. */
+  #suspect = "";
 
   /** @param {string} urls - One URL, or several with commas between them. */
   constructor(urls) {
@@ -58,6 +60,21 @@ export class Servers {
   /** All URLs, for messages. */
   get urls() {
     return this.#addresses.map((address) => address.http).join(",");
+  }
+
+  /** Whether there is more than one. */
+  get areSeveral() {
+    return this.#addresses.length > 1;
+  }
+
+  /**
+   * The connection is over: the server in use is tried last. One that is suspect, because it fell
+   * silent or could not serve, is not preferred as the owner either.
+   * @param {boolean} isSuspect
+   */
+  leave(isSuspect) {
+    this.#suspect = isSuspect ? this.url : "";
+    this.skip(this.url);
   }
 
   /** Moves to the next server, unless that was done since. @param {string} url - What failed. */
@@ -98,9 +115,17 @@ export class Servers {
    * @returns {Promise<T>}
    */
   async connectToOwner(connect) {
-    const first = await this.connect(connect);
+    const avoided = new Set();
+    const first = await this.connect((address) =>
+      connect(address).catch((error) => {
+        avoided.add(address.http);
+        throw error;
+      }),
+    );
+    avoided.add(this.#suspect);
+    this.#suspect = "";
     const index = this.#addresses.findIndex(({ http }) => http === first.owner);
-    if (index < 0 || index === this.#current) return first;
+    if (index < 0 || index === this.#current || avoided.has(first.owner)) return first;
     try {
       const better = await connect(/** @type {Address} */ (this.#addresses[index]));
       this.#current = index;

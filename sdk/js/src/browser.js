@@ -1,6 +1,7 @@
 // The SDK for browsers, with their WebSocket: what the dashboard loads.
 
 import { open } from "./client.js";
+import { PLATFORM_SILENCE_MAX_MS } from "./options.js";
 import { canSendToken, dialPlatformSocket } from "./sockets/platform-socket.js";
 
 export * from "./exports.js";
@@ -16,4 +17,7 @@ const environment = /** @type {any} */ (globalThis).process?.env ?? {};
  * @param {ClientOptions} [options]
  */
 export const connect = (url, options = {}) =>
-  open({ dial: dialPlatformSocket, canSendToken, environment }, url, options);
+  open({ dial: dialPlatformSocket, canSendToken, environment }, url, {
+    ...options,
+    silenceMaxMs: options.silenceMaxMs ?? PLATFORM_SILENCE_MAX_MS,
+  });

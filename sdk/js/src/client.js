@@ -4,7 +4,6 @@ import { Servers } from "./address.js";
 import { Caller } from "./caller.js";
 import { asyncDispose } from "./dispose.js";
 import { Http } from "./http.js";
-import { HttpTransport } from "./http-transport.js";
 import { settingsOf } from "./options.js";
 import { keySource } from "./random.js";
 import { RuleBook } from "./rules.js";
@@ -78,6 +77,12 @@ export class Client {
   }
 }
 
+/** Loaded when it is used, which is seldom. @param {Http} http @param {Settings} settings */
+async function httpTransport(http, settings) {
+  const { HttpTransport } = await import("./http-transport.js");
+  return new HttpTransport(http, settings);
+}
+
 /**
  * Connects to a server. If the first connection fails, the error says why; later ones are made
  * again
@@ -90,16 +95,17 @@ export async function open(platform, url, options) {
   const { BATON_URL, BATON_TOKEN, BATON_AGENT, BATON_WORKSPACE } = platform.environment;
   const settings = settingsOf({
     ...options,
-    token: options.token ?? BATON_TOKEN,
-    agent: options.agent ?? BATON_AGENT,
-    workspace: options.workspace ?? BATON_WORKSPACE,
+    // A variable that is set to nothing is as good as not set.
+    token: options.token ?? (BATON_TOKEN || undefined),
+    agent: options.agent ?? (BATON_AGENT || undefined),
+    workspace: options.workspace ?? (BATON_WORKSPACE || undefined),
   });
-  const servers = new Servers(url ?? BATON_URL ?? URL_DEFAULT);
+  const servers = new Servers(url ?? (BATON_URL || URL_DEFAULT));
   const http = new Http(servers, settings.token);
   const needsHttp = settings.token !== undefined && !platform.canSendToken(settings.token);
   const isHttp = (settings.transport ?? (needsHttp ? "http" : "socket")) === "http";
   const transport = isHttp
-    ? new HttpTransport(http, settings)
+    ? await httpTransport(http, settings)
     : new SocketTransport(servers, settings, platform.dial);
   await transport.open();
   return new Client(transport, http, settings);

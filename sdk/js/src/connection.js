@@ -2,6 +2,7 @@
 
 import { BatonError } from "./errors.js";
 import { backoff } from "./options.js";
+import { Pulse } from "./pulse.js";
 import { pause, unref } from "./timing.js";
 
 /** @import { Address, Servers } from "./address.js" */
@@ -16,6 +17,7 @@ import { pause, unref } from "./timing.js";
 
 /**
  * @typedef {object} SocketEvents
+ * @property {() => void} [onHeard] - Bytes have arrived, perhaps a part of a message.
  * @property {(text: string) => void} onMessage
  * @property {(reason: string) => void} onClose - Called once.
  */
@@ -32,19 +34,16 @@ import { pause, unref } from "./timing.js";
  * @property {(error: BatonError) => void} onDenied - The server refuses this client.
  */
 
-/** How often the server is pinged in the time after which silence means that it is gone. */
-const PINGS = 3;
-
 export class Connection {
   #servers;
   #settings;
   #dial;
   #events;
+  #now;
   /** @type {Socket | undefined} */
   #socket;
   #end = new AbortController();
-  #heardAt = 0;
-  /** @type {ReturnType<typeof setInterval> | undefined} */
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
   #heartbeat;
   /** Why there is no connection. */
   reason = "";
@@ -54,12 +53,14 @@ export class Connection {
    * @param {Settings} settings
    * @param {Dial} dial
    * @param {ConnectionEvents} events
+   * @param {() => number} now - Milliseconds of a clock that is never set.
    */
-  constructor(servers, settings, dial, events) {
+  constructor(servers, settings, dial, events, now = () => performance.now()) {
     this.#servers = servers;
     this.#settings = settings;
     this.#dial = dial;
     this.#events = events;
+    this.#now = now;
   }
 
   get isOpen() {
@@ -76,17 +77,22 @@ export class Connection {
     this.#socket?.send(text);
   }
 
-  /** Gives up the present socket, and connects again. @param {string} reason */
-  drop(reason) {
+  /**
+   * Gives up the present socket, and connects again.
+   * @param {string} reason
+   * @param {{ isSuspect?: boolean, failures?: number }} [why] - Whether the server is at fault, and
+   *   how many servers were left before for the same reason.
+   */
+  drop(reason, why) {
     const socket = this.#socket;
     if (!socket) return;
-    this.#broken(reason);
+    this.#broken(reason, why);
     socket.close();
   }
 
   close() {
     this.#end.abort();
-    clearInterval(this.#heartbeat);
+    clearTimeout(this.#heartbeat);
     this.#socket?.close();
     this.#socket = undefined;
   }
@@ -94,10 +100,13 @@ export class Connection {
   async #connect() {
     /** Only what the newest socket reports counts. @type {Socket | undefined} */
     let own;
+    /** @type {Pulse | undefined} */
+    let pulse;
     /** @type {SocketEvents} */
     const events = {
+      onHeard: () => pulse?.heard(this.#now()),
       onMessage: (text) => {
-        this.#heardAt = Date.now();
+        pulse?.heard(this.#now());
         if (own !== undefined && own === this.#socket) this.#events.onMessage(text);
       },
       onClose: (reason) => {
@@ -112,23 +121,25 @@ export class Connection {
     }
     own = socket;
     this.#socket = socket;
-    this.#heardAt = Date.now();
-    this.#listenForSilence(socket);
+    pulse = new Pulse(this.#settings.silenceMaxMs, this.#now());
+    this.#listenForSilence(socket, pulse);
     this.#events.onOpen();
   }
 
-  /** @param {string} reason */
-  #broken(reason) {
-    clearInterval(this.#heartbeat);
+  /** @param {string} reason @param {{ isSuspect?: boolean, failures?: number }} [why] */
+  #broken(reason, { isSuspect = false, failures = 0 } = {}) {
+    clearTimeout(this.#heartbeat);
     this.#socket = undefined;
     this.reason = reason;
     if (this.#end.signal.aborted) return;
+    this.#servers.leave(isSuspect);
     this.#events.onBroken(reason);
-    void this.#reconnect();
+    void this.#reconnect(failures);
   }
 
-  async #reconnect() {
-    for (let failures = 0; !this.#end.signal.aborted; failures += 1) {
+  /** @param {number} failures */
+  async #reconnect(failures) {
+    for (; !this.#end.signal.aborted; failures += 1) {
       await pause(backoff(this.#settings, failures), this.#end.signal);
       if (this.#end.signal.aborted) return;
       try {
@@ -141,20 +152,21 @@ export class Connection {
     }
   }
 
-  /** @param {Socket} socket */
-  #listenForSilence(socket) {
-    const { silenceMaxMs } = this.#settings;
-    this.#heartbeat = setInterval(
-      () => {
-        const silence = Date.now() - this.#heardAt;
-        if (silence >= silenceMaxMs) {
-          this.drop(`nothing was received for ${silence} ms`);
-        } else if (silence >= silenceMaxMs / (PINGS + 1)) {
-          socket.send('{"id":0,"command":"ping"}');
+  /** @param {Socket} socket @param {Pulse} pulse */
+  #listenForSilence(socket, pulse) {
+    const listen = () => {
+      this.#heartbeat = setTimeout(() => {
+        const now = this.#now();
+        const beat = pulse.beat(now);
+        if (beat === "gone") {
+          this.drop(`nothing was received for ${Math.round(pulse.silence(now))} ms`, { isSuspect: true });
+          return;
         }
-      },
-      silenceMaxMs / (PINGS + 1),
-    );
-    unref(this.#heartbeat);
+        if (beat === "ping") socket.send('{"id":0,"command":"ping"}');
+        listen();
+      }, pulse.due - this.#now());
+      unref(this.#heartbeat);
+    };
+    listen();
   }
 }

@@ -228,6 +228,27 @@ export class TaskFailedError extends ConflictError {
  */
 export const isShuttingDown = (code) => code === "server.closing" || code === "engine.closed";
 
+/**
+ * Why a server of several may refuse what another one, or a later moment, does not: it has lost the
+ * workspace or its log. True if the request may have been executed nevertheless.
+ */
+const PASSING = new Map([
+  ["cluster.elsewhere", false],
+  ["cluster.no_owner", false],
+  ["cluster.owner_lost", true],
+  ["cluster.owner_unreachable", false],
+  ["engine.stopped", false],
+  ["engine.unknown_outcome", true],
+  ["log.away", false],
+  ["log.fenced", false],
+]);
+
+/** Whether another server may serve what one refuses with this code. @param {string} code */
+export const isPassing = (code) => PASSING.has(code);
+
+/** Whether a request may have been executed that is refused with this. @param {string} code */
+export const mayBeDone = (code) => PASSING.get(code) === true;
+
 /** Whether the session of the agent ended while a call waited. @param {unknown} error */
 export const isSessionEnded = (error) =>
   error instanceof BatonError && error.code.endsWith(".session_ended");

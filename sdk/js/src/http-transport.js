@@ -6,11 +6,14 @@ import {
   closed,
   crowded,
   fromProblem,
+  isPassing,
   isShuttingDown,
+  mayBeDone,
   notUnderstood,
   timedOut,
   tooLarge,
   unknownOutcome,
+  unreachable,
 } from "./errors.js";
 import { reasonOf } from "./http.js";
 import { byteLength, encode } from "./json.js";
@@ -29,6 +32,8 @@ import { Watch } from "./watch.js";
  * How long the first request may take: it shows whether the server is there, and the token valid.
  */
 const PROBE = "/v1/ws";
+/** The part of a call's time after which a request without a response goes to another server. */
+const ATTEMPT = 2 / 3;
 /** More calls than this are not sent in one list. */
 const LIST_MAX = 1_000;
 
@@ -151,7 +156,7 @@ export class HttpTransport {
     const forget = [onAbort(signal, () => stop.abort(signal?.reason))];
     forget.push(onAbort(this.#end.signal, () => stop.abort(closed())));
     try {
-      return await this.#repeated(exchange, stop.signal);
+      return await this.#repeated(exchange, stop.signal, timeoutMs * ATTEMPT);
     } finally {
       clearTimeout(timer);
       for (const it of forget) it();
@@ -162,26 +167,62 @@ export class HttpTransport {
    * Sends a request until it is answered, if it may be repeated.
    * @param {Exchange} exchange
    * @param {AbortSignal} signal
+   * @param {number} attemptMs - How long one server may take, if there are others.
    * @returns {Promise<(Answer & { error?: unknown })[]>} The answer to each call.
    */
-  async #repeated({ path, body, calls }, signal) {
-    const headers = { "content-type": "application/json" };
+  async #repeated(exchange, signal, attemptMs) {
+    const { calls } = exchange;
+    const isRepeatable = calls.every(({ effect }) => effect !== "changes");
+    const canMove = isRepeatable && this.#http.areSeveral;
     let isUncertain = false;
+    /** @type {unknown} */
+    let refusal;
     for (let failures = 0; ; failures += 1) {
+      const { url } = this.#http;
       try {
-        const response = await this.#http.fetch(path, { method: "POST", headers, body, signal });
-        const answers = [await response.json()].flat();
+        const answers = await this.#attempt(exchange, signal, canMove ? attemptMs : Infinity);
         if (signal.aborted) this.#giveBack(calls, answers);
         return answers;
       } catch (error) {
+        const mayChange = calls.some(({ effect }) => effect !== "asks");
+        if (signal.aborted) throw this.#reasonOf(signal, refusal ?? error, isUncertain || mayChange);
         const isLost = !(error instanceof BatonError) || error.code === "client.unreachable";
-        if (!isLost && !isShuttingDown(error.code)) throw error;
-        isUncertain ||= isLost && calls.some(({ effect }) => effect !== "asks");
-        if (isLost && calls.some(({ effect }) => effect === "changes"))
-          throw unknownOutcome(reasonOf(error), { cause: error });
+        const isMoving = !isLost && canMove && isPassing(error.code);
+        if (!isLost && !isMoving && !isShuttingDown(error.code)) throw error;
+        refusal = error;
+        const isUnknown = isLost || mayBeDone(error.code);
+        isUncertain ||= isUnknown && mayChange;
+        if (isLost && !isRepeatable) throw unknownOutcome(reasonOf(error), { cause: error });
+        if (canMove) this.#http.skip(url);
         await pause(backoff(this.#settings, failures), signal);
         if (signal.aborted) throw this.#reasonOf(signal, error, isUncertain);
       }
+    }
+  }
+
+  /**
+   * Asks one server. One that is silent for too long is as good as unreachable.
+   * @param {Exchange} exchange
+   * @param {AbortSignal} signal
+   * @param {number} attemptMs
+   * @returns {Promise<(Answer & { error?: unknown })[]>}
+   */
+  async #attempt(exchange, signal, attemptMs) {
+    const headers = { "content-type": "application/json" };
+    const { path, body } = exchange;
+    const { url } = this.#http;
+    const stop = new AbortController();
+    const forget = onAbort(signal, () => stop.abort(signal.reason));
+    const allowed = attemptMs + waitMsOf(exchange);
+    const late = () => stop.abort(unreachable(url, `no response within ${allowed} ms`));
+    const timer = Number.isFinite(allowed) ? setTimeout(late, allowed) : undefined;
+    try {
+      const init = { method: "POST", headers, body, signal: stop.signal };
+      const response = await this.#http.fetch(path, init);
+      return [await response.json()].flat();
+    } finally {
+      clearTimeout(timer);
+      forget();
     }
   }
 
@@ -194,7 +235,8 @@ export class HttpTransport {
   #reasonOf({ reason }, last, isUncertain) {
     if (!(reason instanceof BatonError) || reason.code !== "client.timeout") return reason;
     if (isUncertain) return unknownOutcome(reason.message, { cause: last });
-    return last instanceof BatonError && last.code === "client.unreachable" ? last : reason;
+    const isKnown = last instanceof BatonError && last.kind === "unavailable";
+    return isKnown && !isShuttingDown(last.code) ? last : reason;
   }
 
   /** @param {Request[]} calls @param {Answer[]} answers */

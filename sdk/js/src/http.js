@@ -20,6 +20,16 @@ export class Http {
     return this.#servers.url;
   }
 
+  /** Whether there are several servers. */
+  get areSeveral() {
+    return this.#servers.areSeveral;
+  }
+
+  /** The next request goes to another server. @param {string} url - The one that failed. */
+  skip(url) {
+    this.#servers.skip(url);
+  }
+
   /**
    * Repeats an attempt at each server until one accepts it.
    * @template T

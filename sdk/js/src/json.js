@@ -13,8 +13,13 @@ const DEPTH_MAX = 80;
 const isWellFormed = (text) =>
   text.isWellFormed ? text.isWellFormed() : !/\p{Surrogate}/u.test(text);
 
-/** @param {unknown} value @param {string} path @param {number} depth */
-function check(value, path, depth) {
+/** @typedef {object[]} Around - The objects around a value, the outermost first. */
+
+/** The beginning of a path that is long. @param {string} path */
+const brief = (path) => (path.length > 80 ? `${path.slice(0, 80)}…` : path);
+
+/** @param {unknown} value @param {string} path @param {Around} around */
+function check(value, path, around) {
   switch (typeof value) {
     case "string":
       if (!isWellFormed(value)) throw notJson(`${path} contains half a surrogate pair`);
@@ -25,24 +30,33 @@ function check(value, path, depth) {
       if (!Number.isFinite(value)) throw notJson(`${path} is ${value}`);
       return;
     case "object":
-      if (value !== null) checkObject(value, path, depth);
+      if (value !== null) checkObject(value, path, around);
       return;
     default:
       throw notJson(`${path} is ${typeof value === "bigint" ? "a bigint" : `${typeof value}`}`);
   }
 }
 
-/** @param {object} value @param {string} path @param {number} depth */
-function checkObject(value, path, depth) {
-  if (depth > DEPTH_MAX) throw notJson(`${path} is nested too deeply, or contains itself`);
+/** @param {object} value @param {string} path @param {Around} around */
+function checkObject(value, path, around) {
+  // Before the depth, so that the path of what contains itself ends where it begins again.
+  if (around.includes(value)) throw notJson(`${path} is an object that it is inside of`);
+  if (around.length > DEPTH_MAX) throw notJson(`${brief(path)} is nested too deeply`);
+  around.push(value);
+  checkMembers(value, path, around);
+  around.pop();
+}
+
+/** @param {object} value @param {string} path @param {Around} around */
+function checkMembers(value, path, around) {
   if (Array.isArray(value)) {
     for (let index = 0; index < value.length; index += 1) {
-      check(value[index], `${path}[${index}]`, depth + 1);
+      check(value[index], `${path}[${index}]`, around);
     }
     return;
   }
   if ("toJSON" in value && typeof value.toJSON === "function") {
-    check(value.toJSON(), path, depth + 1);
+    check(value.toJSON(), path, around);
     return;
   }
   if (value instanceof Map || value instanceof Set || ArrayBuffer.isView(value)) {
@@ -52,7 +66,7 @@ function checkObject(value, path, depth) {
     if (!isWellFormed(name)) throw notJson(`a name in ${path} contains half a surrogate pair`);
     const member = /** @type {Record<string, unknown>} */ (value)[name];
     // A member that is undefined is absent, as everywhere in JavaScript.
-    if (member !== undefined) check(member, depth === 0 ? name : `${path}.${name}`, depth + 1);
+    if (member !== undefined) check(member, around.length === 1 ? name : `${path}.${name}`, around);
   }
 }
 
@@ -62,7 +76,7 @@ function checkObject(value, path, depth) {
  * @returns {string}
  */
 export function encode(value) {
-  checkObject(value, "the request", 0);
+  checkObject(value, "the request", []);
   return JSON.stringify(value);
 }
 

@@ -15,8 +15,9 @@ import { badToken } from "./errors.js";
  * @property {number} [backoffMinMs] - The first wait before connecting again; each further one is
  *   twice as long.
  * @property {number} [backoffMaxMs] - The longest wait before connecting again.
- * @property {number} [silenceMaxMs] - A connection on which nothing arrives for so long is closed.
- *   The client pings the server three times in that time.
+ * @property {number} [silenceMaxMs] - A connection on which nothing arrives for so long is closed,
+ *   and the next server is used. The client pings the server in the second half of that time. The
+ *   default is 8 seconds in Node.js and 20 seconds elsewhere.
  * @property {boolean} [automaticKeys] - Gives every command without an idempotency key one of its
  *   own, so that it can be repeated when the connection breaks. Each costs the workspace an answer
  *   that is kept for a day.
@@ -41,7 +42,7 @@ const DEFAULTS = {
   connectTimeoutMs: 5_000,
   backoffMinMs: 50,
   backoffMaxMs: 5_000,
-  silenceMaxMs: 20_000,
+  silenceMaxMs: 8_000,
   automaticKeys: true,
   queueMax: 16_384,
   queueBytesMax: 64 * 1024 * 1024,
@@ -51,6 +52,12 @@ const DEFAULTS = {
   watchQueueMax: 1_024,
   watchQueueBytesMax: 16 * 1024 * 1024,
 };
+
+/**
+ * The longest silence where a WebSocket reports a message when it is complete, and nothing before:
+ * what seems to be silence may be a large answer over a slow line.
+ */
+export const PLATFORM_SILENCE_MAX_MS = 20_000;
 
 /**
  * Options with the defaults for what is not given.

@@ -11,10 +11,18 @@
 //
 // Calls that ask to wait are not counted as in flight, because they may take an hour.
 
-import { crowded, fromProblem, notUnderstood, tooLarge, unknownOutcome } from "./errors.js";
+import {
+  crowded,
+  fromProblem,
+  mayBeDone,
+  notUnderstood,
+  tooLarge,
+  unknownOutcome,
+} from "./errors.js";
 import { byteLength } from "./json.js";
 import { frameOf, givingBack } from "./transport.js";
 
+/** @import { BatonError } from "./errors.js" */
 /** @import { Settings } from "./options.js" */
 /** @import { Answer, Request } from "./transport.js" */
 
@@ -25,6 +33,8 @@ import { frameOf, givingBack } from "./transport.js";
  * @property {boolean} isSent
  * @property {boolean} isUncertain - It was in flight when an earlier connection broke.
  * @property {Settle} settle
+ * @property {number} refusals - How many servers have refused it for a reason that passes.
+ * @property {BatonError} [refusal] - The newest of these reasons.
  */
 
 /**
@@ -84,7 +94,8 @@ export class Requests {
       throw crowded("bytes of calls", queueBytesMax);
     }
     this.#bytes += text.length;
-    const pending = { request, text, isSent: false, isUncertain: false, settle };
+    /** @type {Pending} */
+    const pending = { request, text, isSent: false, isUncertain: false, settle, refusals: 0 };
     this.#pending.set(id, pending);
     this.#unsent.set(id, pending);
   }
@@ -131,6 +142,32 @@ export class Requests {
     if (pending?.isSent) this.#requeue([[id, pending]]);
   }
 
+  /** Whether a request was sent, and is not answered. @param {number} id */
+  isSent(id) {
+    return this.#pending.get(id)?.isSent === true;
+  }
+
+  /** Whether everything that was sent may be sent again. */
+  get canBeRepeated() {
+    return ![...this.#pending.values()].some((it) => it.isSent && it.request.effect === "changes");
+  }
+
+  /**
+   * A server cannot serve a request now: it is for the next one.
+   * @param {number} id
+   * @param {BatonError} error
+   * @returns {number} How many servers have refused it; 0 if it was not sent.
+   */
+  refused(id, error) {
+    const pending = this.#pending.get(id);
+    if (!pending?.isSent) return 0;
+    pending.refusals += 1;
+    pending.refusal = error;
+    pending.isUncertain ||= mayBeDone(error.code);
+    this.#requeue([[id, pending]]);
+    return pending.refusals;
+  }
+
   /** The connection broke. What may be repeated will be. @param {string} reason */
   broken(reason) {
     // The server knows that these callers are gone.
@@ -149,14 +186,15 @@ export class Requests {
   /**
    * No caller waits for a request any longer.
    * @param {number} id
-   * @returns {boolean} Whether it may have changed something.
+   * @returns {{ mayBeDone: boolean, refusal?: BatonError }} Whether it may have changed something,
+   *   and why servers have refused it.
    */
   withdraw(id) {
     const pending = this.#remove(id);
-    if (!pending) return false;
-    const { request, isSent, isUncertain } = pending;
+    if (!pending) return { mayBeDone: false };
+    const { request, isSent, isUncertain, refusal } = pending;
     if (isSent && request.givesBack) this.#givenUp.set(id, request);
-    return (isSent || isUncertain) && request.effect !== "asks";
+    return { mayBeDone: (isSent || isUncertain) && request.effect !== "asks", refusal };
   }
 
   /**
@@ -167,9 +205,9 @@ export class Requests {
   rejectAll(error, reason) {
     for (const [id, { request, isSent, isUncertain, settle }] of [...this.#pending]) {
       this.#remove(id);
-      const mayBeDone =
+      const isUnknown =
         (isSent || isUncertain) && request.effect !== "asks" && request.waitMs === 0;
-      settle(mayBeDone ? unknownOutcome(reason) : error);
+      settle(isUnknown ? unknownOutcome(reason) : error);
     }
   }
 

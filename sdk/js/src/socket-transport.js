@@ -5,6 +5,7 @@ import {
   closed,
   crowded,
   fromProblem,
+  isPassing,
   isShuttingDown,
   timedOut,
   unknownOutcome,
@@ -201,17 +202,18 @@ export class SocketTransport {
     this.#checkIdle();
   }
 
-  /** @param {number} id @returns {boolean} */
+  /** @param {number} id */
   #withdraw(id) {
-    const mayBeDone = this.#requests.withdraw(id);
+    const withdrawn = this.#requests.withdraw(id);
     this.#flush();
     this.#checkIdle();
-    return mayBeDone;
+    return withdrawn;
   }
 
-  /** @param {boolean} mayBeDone @param {number} allowed */
-  #late(mayBeDone, allowed) {
+  /** @param {ReturnType<Requests["withdraw"]>} withdrawn @param {number} allowed */
+  #late({ mayBeDone, refusal }, allowed) {
     if (mayBeDone) return unknownOutcome(`no response within ${allowed} ms`);
+    if (refusal) return refusal;
     if (this.#connection.isOpen) return timedOut(allowed);
     return unreachable(this.#servers.urls, this.#connection.reason);
   }
@@ -228,12 +230,34 @@ export class SocketTransport {
     }
     const isLeaving = frame.error !== undefined && isShuttingDown(frame.error?.code);
     if (isLeaving) this.#isLeaving = true;
+    const canMove = frame.error !== undefined && this.#canMove(frame.error.code);
     if (frame.watch !== undefined) this.#pushed(frame, text.length);
-    else if (this.#subscriptions.has(frame.id)) this.#subscribed(frame);
+    else if (this.#subscriptions.has(frame.id)) this.#subscribed(frame, canMove);
     else if (frame.id === undefined)
       this.#connection.drop(`the server objects: ${frame.error?.detail}`);
     else if (isLeaving) this.#requests.postpone(frame.id);
-    else this.#answered(frame);
+    else if (canMove && this.#requests.isSent(frame.id)) {
+      this.#move(this.#requests.refused(frame.id, fromProblem(frame.error)));
+    } else this.#answered(frame);
+  }
+
+  /**
+   * Whether another server may serve what is refused with this code, and may be asked.
+   * @param {string} code
+   */
+  #canMove(code) {
+    return (
+      isPassing(code) &&
+      this.#servers.areSeveral &&
+      !this.#isClosing &&
+      this.#requests.canBeRepeated
+    );
+  }
+
+  /** Goes to the next server. @param {number} refusals - How many were left before, and this. */
+  #move(refusals) {
+    const why = { isSuspect: true, failures: refusals - 1 };
+    this.#connection.drop("the server cannot serve the workspace", why);
   }
 
   /** @param {any} frame */
@@ -245,10 +269,12 @@ export class SocketTransport {
     this.#flush();
   }
 
-  /** @param {any} frame */
-  #subscribed(frame) {
+  /** @param {any} frame @param {boolean} canMove */
+  #subscribed(frame, canMove) {
     const watch = this.#subscriptions.get(frame.id);
-    if (frame.error !== undefined) {
+    if (canMove && watch) {
+      this.#move(watch.refused());
+    } else if (frame.error !== undefined) {
       this.#subscriptions.delete(frame.id);
       watch?.ended(fromProblem(frame.error));
     } else {

@@ -214,6 +214,12 @@ export class Watch {
     else this.state = "full";
   }
 
+  /** The server could not serve it, another one may. @returns {number} How many were tried. */
+  refused() {
+    this.#failures += 1;
+    return this.#failures;
+  }
+
   /** The connection broke, and the subscription with it. */
   interrupt() {
     if (this.state === "asked" || this.state === "live") this.state = "due";

@@ -103,6 +103,11 @@ test("values that JSON cannot express are refused", () => {
         assert.throws(() => encode({ value: { deep: [value] } }), { code: "client.not_json" });
     }
     assert.throws(() => encode({ value: { a: [0, NaN] } }), /value\.a\[1\] is NaN/);
+    assert.throws(() => encode({ value: circular }), /: value\.self is an object that it is inside of$/);
+    const deep = Array(90).fill("a").reduce((inner, name) => ({ [name]: inner }), {});
+    assert.throws(() => encode({ value: deep }), /: value[.a]+… is nested too deeply$/);
+    const twice = {};
+    assert.equal(encode({ one: twice, other: [twice, twice] }), '{"one":{},"other":[{},{}]}');
     const date = new Date(0);
     assert.equal(
         encode({ date, absent: undefined, none: null }),
@@ -228,8 +233,8 @@ test("requests are sent in order, no more than may be in flight, and again after
         [4, "client.unknown_outcome"],
     ]);
     assert.deepEqual(sent(), [2, 3]);
-    assert.equal(requests.withdraw(2), true, "it may have been executed");
-    assert.equal(requests.withdraw(3), false, "a query changes nothing");
+    assert.equal(requests.withdraw(2).mayBeDone, true, "it may have been executed");
+    assert.equal(requests.withdraw(3).mayBeDone, false, "a query changes nothing");
     assert.ok(requests.isIdle);
 });
 

@@ -52,7 +52,10 @@ pub(crate) async fn run(multiplexer: Arc<Multiplexer>, servers: Arc<Servers>, fi
         let mut heard = false;
         match serve(&multiplexer, socket, &mut heard).await {
             Ok(()) => break,
-            Err(reason) => multiplexer.broken(&reason),
+            Err(reason) => {
+                servers.leave();
+                multiplexer.broken(&reason);
+            }
         }
         if heard {
             failures = 0;

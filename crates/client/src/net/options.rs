@@ -24,8 +24,8 @@ pub struct Options {
     pub backoff_min: Duration,
     /// The longest wait before a reconnect.
     pub backoff_max: Duration,
-    /// A connection without any traffic for this long is closed. The server is pinged three times
-    /// in this period, so that it always has something to answer.
+    /// A connection without any traffic for this long is closed, and the next server is used. The
+    /// server is pinged three times in this period, so that it always has something to answer.
     pub silence_max: Duration,
     /// How long the server may make no progress on an upload or download: artifacts, secrets,
     /// exports, imports and backups. It is long, because the server may have much to do before it
@@ -68,8 +68,9 @@ impl Default for Options {
             connect_timeout: Duration::from_secs(5),
             backoff_min: Duration::from_millis(50),
             backoff_max: Duration::from_secs(5),
-            // Less than `request_timeout`, so that a call survives a dead connection.
-            silence_max: Duration::from_secs(20),
+            // With attempts to connect to dead servers it is less than `request_timeout`, so that
+            // a call survives them.
+            silence_max: Duration::from_secs(8),
             stall_max: Duration::from_mins(5),
             automatic_keys: true,
             resume_watches: true,

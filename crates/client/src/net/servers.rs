@@ -18,7 +18,7 @@ const SERVERS_MAX: usize = 32;
 /// one of them at a time.
 pub(crate) struct Servers {
     dialers: Vec<Dialer>,
-    /// The server that was last connected to.
+    /// The server that was last connected to, or the next one if that connection is over.
     current: AtomicUsize,
 }
 
@@ -34,9 +34,15 @@ impl Servers {
         Ok(Self { dialers, current: AtomicUsize::new(0) })
     }
 
-    /// The server that was last connected to.
+    /// The server that was last connected to, or the next one if that connection is over.
     pub(crate) fn current(&self) -> &Dialer {
         &self.dialers[self.current.load(Ordering::Relaxed)]
+    }
+
+    /// The connection is over: the server that it was to is tried last.
+    pub(crate) fn leave(&self) {
+        let next = (self.current.load(Ordering::Relaxed) + 1) % self.dialers.len();
+        self.current.store(next, Ordering::Relaxed);
     }
 
     /// Connects to the first server that accepts it, beginning with the current one. If none does,

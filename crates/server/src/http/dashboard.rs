@@ -23,6 +23,8 @@ use crate::shared::Shared;
 /// The files by their path below `/ui/`, deflated as zlib does.
 static FILES: &[(&str, &[u8])] = &include!(concat!(env!("OUT_DIR"), "/ui.rs"));
 const PAGE: &str = "index.html";
+/// Modules that are imported when they are used, which is seldom.
+const LAZY: [&str; 2] = ["sdk/src/http-transport.js", "sdk/src/server-sent-events.js"];
 /// The text around the import map, which is the only script inside the page.
 const IMPORT_MAP: (&str, &str) = ("<script type=\"importmap\">", "</script>");
 
@@ -96,7 +98,8 @@ fn preloads() -> &'static HeaderValue {
     PRELOADS.get_or_init(|| {
         let is_module = |name: &&&str| {
             let (stem, kind) = name.rsplit_once('.').unwrap_or_default();
-            name.starts_with("sdk/") || (kind == "mjs" && !stem.ends_with("-worker"))
+            let is_sdk = name.starts_with("sdk/") && !LAZY.contains(name);
+            is_sdk || (kind == "mjs" && !stem.ends_with("-worker"))
         };
         let link = |name: &&str| format!("</ui/{name}>; rel=modulepreload");
         let links: Vec<String> = assets().keys().filter(is_module).map(link).collect();

@@ -98,7 +98,7 @@ async function refused(address, response) {
  * @param {SocketEvents} events
  * @returns {Socket}
  */
-function serve(stream, head, { onMessage, onClose }) {
+function serve(stream, head, { onHeard, onMessage, onClose }) {
   let isOpen = true;
   const end = (/** @type {string} */ reason) => {
     if (!isOpen) return;
@@ -124,6 +124,7 @@ function serve(stream, head, { onMessage, onClose }) {
       end(payload.subarray(2).toString("utf8") || "the server closed the connection");
   });
   const take = (/** @type {Buffer} */ chunk) => {
+    onHeard?.();
     try {
       reader.push(chunk);
     } catch (error) {

@@ -21,6 +21,7 @@ from ._link import Link
 from ._operation import Operation
 from ._options import Options
 from ._protocol import Protocol
+from ._pulse import Beat, Pulse
 from ._requests import Answer, Caller, Outcome
 from ._watches import Item
 from .errors import (
@@ -47,7 +48,9 @@ class _Connection(asyncio.Protocol):
         self.shaken: asyncio.Future[None] = loop.create_future()
         self.ended: asyncio.Future[None] = loop.create_future()
         self.is_paused = False
-        self.last_heard = time.monotonic()
+        self.pulse = Pulse(shell.options.silence_max, time.monotonic())
+        self.is_suspect = False
+        """The server fell silent, or cannot serve: another one is preferred."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -60,7 +63,7 @@ class _Connection(asyncio.Protocol):
             self.transport.write(data)
 
     def data_received(self, data: bytes) -> None:
-        self.last_heard = time.monotonic()
+        self.pulse.heard(time.monotonic())
         try:
             messages = self.link.receive(data)
         except ProtocolError as error:
@@ -121,14 +124,13 @@ class AsyncShell:
         self.options = options
         self._loop = asyncio.get_running_loop()
         self._process = os.getpid()
-        self._protocol = Protocol(endpoint.url, options)
+        self._protocol = Protocol(endpoint.url, options, has_others=endpoint.has_others)
         self._connection: _Connection | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._is_flush_due = False
         self._redialing: asyncio.Task[None] | None = None
         self._failures = 0
         self._has_heard = False
-        self._ping_at = 0.0
 
     @property
     def url(self) -> str:
@@ -150,6 +152,7 @@ class AsyncShell:
         is_quick = isinstance(self.endpoint, Fixed)
         targets = self.endpoint.targets
         first: BatonError | None = None
+        failed: list[Target] = []
         for target in targets() if is_quick else await asyncio.to_thread(targets):
             try:
                 connection = await self._dial(target)
@@ -157,17 +160,20 @@ class AsyncShell:
                 if not is_of_this_server(error):
                     raise
                 first = first or error
+                failed.append(target)
             else:
-                await self._prefer_owner(target, connection)
+                await self._prefer_owner(target, connection, failed)
                 return
         assert first is not None
         raise first
 
-    async def _prefer_owner(self, target: Target, connection: _Connection) -> None:
+    async def _prefer_owner(
+        self, target: Target, connection: _Connection, failed: Sequence[Target]
+    ) -> None:
         """Uses the owner of the workspace instead. If it cannot be reached, the connection that
         there is will do."""
         owner = self.endpoint.owner(connection.link.owner)
-        if owner is not None and owner != target:
+        if owner is not None and owner != target and owner not in failed:
             try:
                 better = await self._dial(owner)
             except BatonError:
@@ -216,7 +222,6 @@ class AsyncShell:
     def _use(self, connection: _Connection) -> None:
         self._connection = connection
         self._has_heard = False
-        self._ping_at = time.monotonic() + self.options.silence_max / 3
         self._protocol.connected()
         self._flush()
 
@@ -373,23 +378,28 @@ class AsyncShell:
         self._is_flush_due = False
         now = time.monotonic()
         connection = self._connection
-        if connection is not None and (connection.is_paused or not connection.link.is_open):
+        if connection is not None and not connection.link.is_open:
             return
+        if connection is not None:
+            beat = connection.pulse.beat(now)
+            if beat is Beat.GONE:
+                connection.is_suspect = True
+                connection.lose(connection.pulse.silence(now))
+                return
+            if beat is Beat.PING:
+                connection.link.ping()
+            if connection.is_paused:
+                connection.write()
+                self._wake_at(connection.pulse.due, now)
+                return
         messages, due = self._protocol.outgoing(now)
         if connection is not None:
-            if now >= self._ping_at:
-                if now - connection.last_heard > self.options.silence_max:
-                    silence = now - connection.last_heard
-                    connection.lose(f"nothing was heard for {silence:.0f} s")
-                    return
-                connection.link.ping()
-                self._ping_at = now + self.options.silence_max / 3
             for message in messages:
                 connection.link.send(message)
             connection.write()
         self._run_deliveries()
         if connection is not None:
-            due = self._ping_at if due is None else min(due, self._ping_at)
+            due = connection.pulse.due if due is None else min(due, connection.pulse.due)
         self._wake_at(due, now)
 
     def _wake_at(self, due: float | None, now: float) -> None:
@@ -417,16 +427,21 @@ class AsyncShell:
             connection.lose(error.detail)
             return
         self._run_deliveries()
+        if self._protocol.refusals:
+            connection.is_suspect = True
+            connection.lose("the server cannot serve the workspace")
+            return
         self.flush_soon()
 
     def lost(self, connection: _Connection, reason: str) -> None:
         if connection is not self._connection:
             return
         self._connection = None
+        refusals = self._protocol.refusals
         self._protocol.broken(reason)
+        self.endpoint.leave(connection.is_suspect)
         self._run_deliveries()
-        if self._has_heard:
-            self._failures = 0
+        self._failures = max(0 if self._has_heard else self._failures, refusals - 1)
         if not self._protocol.is_closed and self._redialing is None:
             self._redialing = self._loop.create_task(self._redial())
 

@@ -113,7 +113,14 @@ class Embedded:
     def targets(self) -> Sequence[Target]:
         return [self.target()]
 
+    @property
+    def has_others(self) -> bool:
+        return False
+
     def use(self, target: Target) -> None:
+        """There is no other."""
+
+    def leave(self, is_suspect: bool) -> None:
         """There is no other."""
 
     def owner(self, url: str | None) -> Target | None:

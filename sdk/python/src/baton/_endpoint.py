@@ -51,8 +51,18 @@ class Endpoint(Protocol):
         """The servers to try now, in this order."""
         ...
 
+    @property
+    def has_others(self) -> bool:
+        """Whether another server has the same data."""
+        ...
+
     def use(self, target: Target) -> None:
         """There is a connection to this one."""
+        ...
+
+    def leave(self, is_suspect: bool) -> None:
+        """The connection is over: this server is tried last. One that is suspect, because it fell
+        silent or could not serve, is not preferred as the owner either."""
         ...
 
     def owner(self, url: str | None) -> Target | None:
@@ -76,6 +86,7 @@ class Fixed:
         for target in self._targets:
             target.tls()
         self._current = 0
+        self._suspect: Target | None = None
 
     @property
     def url(self) -> str:
@@ -87,8 +98,17 @@ class Fixed:
     def targets(self) -> Sequence[Target]:
         return self._targets[self._current :] + self._targets[: self._current]
 
+    @property
+    def has_others(self) -> bool:
+        return len(self._targets) > 1
+
     def use(self, target: Target) -> None:
         self._current = self._targets.index(target)
+        self._suspect = None
+
+    def leave(self, is_suspect: bool) -> None:
+        self._suspect = self._targets[self._current] if is_suspect else None
+        self._current = (self._current + 1) % len(self._targets)
 
     def owner(self, url: str | None) -> Target | None:
         # Only one of the servers that were given: the token is shown to no other.
@@ -96,7 +116,8 @@ class Fixed:
             address = None if url is None else Address.parse(url)
         except BadUrl:
             return None
-        return next((target for target in self._targets if target.address == address), None)
+        owner = next((target for target in self._targets if target.address == address), None)
+        return None if owner == self._suspect else owner
 
 
 def is_header_value(text: str | None) -> bool:

@@ -18,9 +18,10 @@ class Options:
     """The first pause before connecting again; every further one is twice as long."""
     backoff_max: float = 5.0
     """The longest pause before connecting again."""
-    silence_max: float = 20.0
-    """A connection on which nothing is heard for so long is given up. The server is pinged three
-    times in it. It is less than a call may take, so that a call outlives a dead connection."""
+    silence_max: float = 8.0
+    """A connection on which nothing is heard for so long is given up, and the next server is used.
+    The server is pinged in the second half of it. A call outlives a dead server, and attempts to
+    connect to others that are dead too: all of this is less than `request_timeout`."""
     stall_max: float = 300.0
     """How long nothing may move while bytes of artifacts, exports and backups are transferred."""
     automatic_keys: bool = True

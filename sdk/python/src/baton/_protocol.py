@@ -22,6 +22,7 @@ from ._operation import Operation
 from ._operations import OPERATIONS
 from ._options import Options
 from ._requests import (
+    ELSEWHERE,
     Answer,
     Caller,
     Deliver,
@@ -48,9 +49,13 @@ TRANSACTION = Operation("transaction")
 class Protocol:
     """The state of a client."""
 
-    def __init__(self, url: str, options: Options) -> None:
+    def __init__(self, url: str, options: Options, *, has_others: bool = False) -> None:
         self.url = url
         self.options = options
+        self._has_others = has_others
+        self.refusals = 0
+        """How many servers, one after another, could not serve a call; with the last of them, the
+        connection should be replaced."""
         self._ids = itertools.count(1)
         self._keys = itertools.count()
         self._key_prefix = secrets.token_hex(8)
@@ -120,6 +125,8 @@ class Protocol:
         waited = self.options.request_timeout if seconds is None else seconds
         if may_be_done:
             return OutcomeUnknown(f"no response within {waited:g} s")
+        if request.refusal is not None:
+            return request.refusal
         if not self._is_open:
             return Unreachable(self.url, self._down_reason)
         return TimedOut(waited)
@@ -213,6 +220,7 @@ class Protocol:
     def broken(self, reason: str) -> None:
         """There is no connection, or no longer."""
         self._is_open = False
+        self.refusals = 0
         self._down_reason = reason
         for request, error in self._requests.broken(reason):
             self._deliver(request.deliver, error)
@@ -271,17 +279,34 @@ class Protocol:
         if is_leaving:
             self._is_open = False
             self._down_reason = "the server is shutting down"
+        is_passing = problem is not None and self._is_passing(problem)
         if watch is not None and number is None:
             self._deliveries += self._watches.pushed(watch, frame, len(text), now)
         elif number is None:
             detail = problem.get("detail") if problem else "a frame belongs to no request"
             raise ProtocolError(str(detail))
         elif self._watches.knows(number):
-            self._deliveries += self._watches.answered(number, frame, now)
+            self._deliveries += self._watches.answered(number, frame, now, is_passing)
+            self._replace(1 if is_passing else 0)
         elif is_leaving:
             self._requests.postponed(number)
+        elif is_passing and self._requests.was_sent(number):
+            self._replace(self._requests.refused(number, from_problem(problem or {})))
         else:
             self._answered(number, frame, problem, now)
+
+    def _is_passing(self, problem: dict[str, Any]) -> bool:
+        """Whether another server may serve what this one refuses, and may be asked."""
+        is_elsewhere = problem.get("code") in ELSEWHERE
+        is_staying = self._is_closed or not self._has_others
+        return is_elsewhere and not is_staying and self._requests.can_be_repeated
+
+    def _replace(self, refusals: int) -> None:
+        """Sends nothing more over this connection, which the shell replaces."""
+        if refusals:
+            self.refusals = max(self.refusals, refusals)
+            self._is_open = False
+            self._down_reason = "the server cannot serve the workspace"
 
     def _answered(
         self, number: int, frame: dict[str, Any], problem: dict[str, Any] | None, now: float

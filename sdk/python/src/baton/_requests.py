@@ -42,6 +42,20 @@ class Answer:
     """The result; of a transaction the list of its results."""
 
 
+ELSEWHERE = {
+    "cluster.elsewhere": False,
+    "cluster.no_owner": False,
+    "cluster.owner_lost": True,
+    "cluster.owner_unreachable": False,
+    "engine.stopped": False,
+    "engine.unknown_outcome": True,
+    "log.away": False,
+    "log.fenced": False,
+}
+"""Why a server of several may refuse what another one, or a later moment, does not: it has lost the
+workspace or its log. True if the request may have been executed nevertheless."""
+
+
 Outcome = Answer | BatonError
 Deliver = Callable[[Outcome], None]
 
@@ -72,6 +86,10 @@ class Request:
     """How long it asks to wait at most; 0 if it does not."""
     is_uncertain: bool = False
     """It was in flight when an earlier connection broke."""
+    refusals: int = 0
+    """How many servers have refused it for a reason that passes."""
+    refusal: BatonError | None = None
+    """The newest of these reasons."""
 
 
 @dataclass(frozen=True)
@@ -169,6 +187,22 @@ class Requests:
         request = self._pending.get(number)
         if request is not None and self._land(request):
             heapq.heappush(self._unsent, number)
+
+    @property
+    def can_be_repeated(self) -> bool:
+        """Whether everything in flight may be sent again."""
+        return all(self._pending[it].effect is not Effect.CHANGES for it in self._in_flight)
+
+    def refused(self, number: int, error: BatonError) -> int:
+        """A server cannot serve it now: it is for the next one. How many have refused it."""
+        request = self._pending.get(number)
+        if request is None or not self._land(request):
+            return 0
+        request.refusals += 1
+        request.refusal = error
+        request.is_uncertain |= ELSEWHERE[error.code]
+        heapq.heappush(self._unsent, number)
+        return request.refusals
 
     def broken(self, reason: str) -> list[tuple[Request, BatonError]]:
         """The connection is gone. What may be repeated will be; the rest ends."""

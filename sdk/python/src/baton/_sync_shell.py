@@ -31,6 +31,7 @@ from ._link import Link
 from ._operation import Operation
 from ._options import Options
 from ._protocol import Protocol
+from ._pulse import Beat, Pulse
 from ._requests import Answer, Caller, Outcome, Request
 from ._watches import Item
 from .errors import Closed, Forked, LeaseLost, ProtocolError, Unreachable
@@ -69,6 +70,8 @@ class _Connection:
         self.sock = sock
         self.link = link
         self.unsent = bytearray()
+        self.is_suspect = False
+        """The server fell silent, or cannot serve: another one is preferred."""
 
     def write(self) -> None:
         """Writes what the socket takes without blocking."""
@@ -136,6 +139,7 @@ def dial(target: Target, options: Options) -> _Connection:
 def dial_any(endpoint: Endpoint, options: Options) -> _Connection:
     """Connects to the first server that accepts it; else the error is that of the first."""
     first: BatonError | None = None
+    failed: list[Target] = []
     for target in endpoint.targets():
         try:
             connection = dial(target, options)
@@ -143,19 +147,24 @@ def dial_any(endpoint: Endpoint, options: Options) -> _Connection:
             if not is_of_this_server(error):
                 raise
             first = first or error
+            failed.append(target)
         else:
-            return _prefer_owner(endpoint, options, target, connection)
+            return _prefer_owner(endpoint, options, target, connection, failed)
     assert first is not None
     raise first
 
 
 def _prefer_owner(
-    endpoint: Endpoint, options: Options, target: Target, connection: _Connection
+    endpoint: Endpoint,
+    options: Options,
+    target: Target,
+    connection: _Connection,
+    failed: Sequence[Target],
 ) -> _Connection:
     """Connects to the owner of the workspace instead. If it cannot be reached, the connection that
     there is will do."""
     owner = endpoint.owner(connection.link.owner)
-    if owner is not None and owner != target:
+    if owner is not None and owner != target and owner not in failed:
         with contextlib.suppress(BatonError):
             better = dial(owner, options)
             connection.sock.close()
@@ -186,7 +195,7 @@ class SyncShell:
         self.endpoint = endpoint
         self.options = options
         self._lock = threading.Lock()
-        self._protocol = Protocol(endpoint.url, options)
+        self._protocol = Protocol(endpoint.url, options, has_others=endpoint.has_others)
         self._is_forked = False
         self._is_abandoned = False
         self._sleeping_until: float = 0.0
@@ -417,12 +426,14 @@ class SyncShell:
                     connection.sock.close()
                 with self._lock:
                     self._connection = None
+                    refusals = self._protocol.refusals
                     if reason is not None:
                         self._protocol.broken(reason)
                 if reason is None:
                     break
+                self.endpoint.leave(connection.is_suspect)
                 self._run_deliveries()
-                failures = 0 if heard[0] else failures
+                failures = max(0 if heard[0] else failures, refusals - 1)
             if not self._pause(self.options.backoff(failures, random.random())):
                 break
             # A connection on which nothing is heard before it breaks is a failure too.
@@ -482,9 +493,7 @@ class SyncShell:
 
     def _serve(self, connection: _Connection, heard: list[bool]) -> str | None:
         """Uses a connection until it breaks, and says why; none if the client is closed."""
-        ping_every = self.options.silence_max / 3
-        ping_at = time.monotonic() + ping_every
-        last_heard = time.monotonic()
+        pulse = Pulse(self.options.silence_max, time.monotonic())
         sock = connection.sock
         closing_since: float | None = None
         with selectors.DefaultSelector() as selector:
@@ -493,12 +502,15 @@ class SyncShell:
             wants_write = False
             while True:
                 now = time.monotonic()
+                beat = pulse.beat(now)
+                if beat is Beat.GONE:
+                    connection.is_suspect = True
+                    return pulse.silence(now)
                 with self._lock:
                     if not connection.link.is_open:
                         return connection.link.end_reason()
-                    if now >= ping_at:
+                    if beat is Beat.PING:
                         connection.link.ping()
-                        ping_at = now + ping_every
                     messages, due = self._protocol.outgoing(now)
                     for message in messages:
                         connection.link.send(message)
@@ -511,7 +523,7 @@ class SyncShell:
                         if self._is_done() or now - closing_since > _GOODBYE:
                             self._say_goodbye(connection)
                             return None
-                    until = min(ping_at, due) if due is not None else ping_at
+                    until = min(pulse.due, due) if due is not None else pulse.due
                     if closing_since is not None:
                         until = min(until, closing_since + _GOODBYE)
                     self._sleeping_until = until
@@ -528,11 +540,8 @@ class SyncShell:
                     reason = self._read(connection)
                     if reason is not None:
                         return reason
-                    last_heard = time.monotonic()
+                    pulse.heard(time.monotonic())
                     heard[0] = True
-                silence = time.monotonic() - last_heard
-                if silence > self.options.silence_max:
-                    return f"nothing was heard for {silence:.0f} s"
 
     def _read(self, connection: _Connection) -> str | None:
         """Takes in what has come; why the connection is of no use any more, if it is not."""
@@ -547,8 +556,11 @@ class SyncShell:
             except OSError as error:
                 return str(error)
             deliveries = self._protocol.deliveries()
+            connection.is_suspect = self._protocol.refusals > 0
         for deliver in deliveries:
             deliver()
+        if connection.is_suspect:
+            return "the server cannot serve the workspace"
         return connection.link.end_reason() if has_ended else None
 
     def _say_goodbye(self, connection: _Connection) -> None:

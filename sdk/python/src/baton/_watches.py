@@ -197,14 +197,16 @@ class Watches:
     def _find(self, subscription: int) -> Watched | None:
         return self._watched.get(self._subscriptions.get(subscription, -1))
 
-    def answered(self, subscription: int, frame: dict[str, Any], now: float) -> list[Delivery]:
-        """The server's answer to a subscription."""
+    def answered(
+        self, subscription: int, frame: dict[str, Any], now: float, is_passing: bool = False
+    ) -> list[Delivery]:
+        """The server's answer to a subscription. Passing is what another server may not refuse."""
         watched = self._find(subscription)
         if watched is None:
             return []
         problem = frame.get("error")
         if problem is not None:
-            return self._ended(subscription, watched, problem, now)
+            return self._ended(subscription, watched, problem, now, is_passing)
         fault = watched.position.begin(int(frame["result"]["from"]))
         if fault is not None:
             return self._fail(subscription, watched, ProtocolError(fault))
@@ -225,7 +227,12 @@ class Watches:
         return [lambda: watched.on_begun(error)]
 
     def _ended(
-        self, subscription: int, watched: Watched, problem: dict[str, Any], now: float
+        self,
+        subscription: int,
+        watched: Watched,
+        problem: dict[str, Any],
+        now: float,
+        is_passing: bool = False,
     ) -> list[Delivery]:
         """The server ended a subscription, or refused it."""
         resume_from = problem.get("resume_from")
@@ -236,7 +243,8 @@ class Watches:
             and (resume_from is not None or may_pass)
         )
         # A server that goes away is as good as a connection that breaks.
-        if not is_resumed and problem.get("code") not in SHUTTING_DOWN:
+        is_broken = is_passing or problem.get("code") in SHUTTING_DOWN
+        if not is_resumed and not is_broken:
             deliveries = self._fail(subscription, watched, from_problem(problem))
             # The server has ended it already.
             self._unwanted.remove(subscription)

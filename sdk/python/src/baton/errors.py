@@ -62,7 +62,8 @@ class NotJson(Invalid, ValueError):
         super().__init__(
             "client.not_json",
             f"the value is not JSON: {reason}",
-            "use dict, list, str, int, float, bool and None; finite numbers; valid Unicode",
+            "use dict, list, str, int, float, bool and None; tuples, sets, datetimes, dataclasses "
+            "and Pydantic models are converted; numbers are finite, and text is valid Unicode",
         )
 
 
