@@ -38,7 +38,7 @@ use baton_core::json::Shape;
 use baton_core::messagepack;
 use baton_core::namespace::rules::{KeyRules, Rules};
 use baton_core::schema::Schema;
-use baton_core::space::receipt::Receipt;
+use baton_core::space::receipt::{Receipt, StoredAnswer};
 use baton_core::state::merge::Merge;
 use baton_core::state::{self, Operation, Removal, Source};
 use baton_core::task::Outcome;
@@ -365,8 +365,8 @@ fn joined_below(parent: &str) -> agent::Event {
 }
 
 fn receipt() -> Receipt {
-    let key = IdempotencyKey::parse("request 1").unwrap();
-    Receipt { key, digest: 0xcbf2_9ce4_8422_2325, answer: [0x80, 0x00, 0xff].into(), agent: None }
+    let (key, digest) = (IdempotencyKey::parse("request 1").unwrap(), 0xcbf2_9ce4_8422_2325);
+    Receipt { key, digest, answer: StoredAnswer::Encoded([0x80, 0x00, 0xff].into()), agent: None }
 }
 
 fn origin() -> Origin {

@@ -14,21 +14,25 @@
 //! | 8 | deadline | the next deadline in the workspace; 0 if there is none |
 //! | 1 | length of the workspace's name | |
 //! | n | workspace | |
-//! | rest | `{agent, events}`, in schema 2 `{agent, events, moved}` | |
+//! | rest | `{agent, events}` | with `moved` in schema 2, with `kept` in schema 3 |
 //!
 //! New fields of events come with defaults and old ones never change their meaning, so the schema
 //! version stays until something is added that an old program must not ignore. A frame has the
-//! oldest schema that describes it: only keys that moved together need schema 2. A frame that is
-//! newer than the program is rejected.
+//! oldest schema that describes it: only keys that moved together need schema 2, and only a receipt
+//! that names the event with its answer needs schema 3. A frame that is newer than the program is
+//! rejected.
 
+use baton_core::space::receipt::Receipt;
 use baton_core::{AgentId, Batch, Entry, Event, Revision, Timestamp, WorkspaceName, messagepack};
 use serde::Deserialize;
 use thiserror::Error;
 
 mod body_reader;
 mod body_writer;
+mod kept;
 mod moved;
 
+use body_reader::Events;
 use body_writer::Written;
 use moved::Moved;
 
@@ -36,8 +40,11 @@ use moved::Moved;
 const CODEC: u8 = 1;
 /// The schema of snapshots, and of frames with events only.
 pub const SCHEMA: u16 = 1;
-/// The schema of frames with keys that moved together; the newest that this program understands.
+/// The schema of frames with keys that moved together.
 const SCHEMA_MOVED: u16 = 2;
+/// The schema of frames with a receipt that names an event; the newest that this program
+/// understands.
+const SCHEMA_KEPT: u16 = 3;
 /// Length and checksum.
 const PREFIX: usize = 8;
 /// The header before the workspace's name.
@@ -55,7 +62,7 @@ pub enum CodecError {
     /// A newer program wrote them.
     #[error(
         "a batch has codec {codec} and schema {schema}, \
-         this program knows {CODEC} and {SCHEMA_MOVED}"
+         this program knows {CODEC} and {SCHEMA_KEPT}"
     )]
     Newer {
         /// The codec found.
@@ -71,6 +78,8 @@ struct BodyIn {
     events: Vec<Event>,
     #[serde(default)]
     moved: Vec<Moved>,
+    #[serde(default)]
+    kept: Option<kept::Record>,
 }
 
 /// The location and the header of a frame, without its events.
@@ -97,16 +106,16 @@ pub fn encode(
     deadline: Option<Timestamp>,
 ) {
     frame(group, workspace, (batch.revision, batch.time), deadline, |group| {
-        let has_moved = body_writer::body(group, &batch.agent, &batch.events);
-        if has_moved { SCHEMA_MOVED } else { SCHEMA }
+        body_writer::body(group, batch)
     });
 }
 
-/// Appends a batch whose only event is that an entry without an expiry was set.
+/// Appends a batch that sets an entry without an expiry, and has the receipt of the request if it
+/// has a key: its answer is the entry.
 pub fn encode_set(
     group: &mut Vec<u8>,
     workspace: &WorkspaceName,
-    entry: &Entry,
+    (entry, receipt): (&Entry, Option<&Receipt>),
     deadline: Option<Timestamp>,
 ) {
     let written = Written {
@@ -120,8 +129,7 @@ pub fn encode_set(
         source: None,
     };
     frame(group, workspace, (entry.revision(), entry.updated_at()), deadline, |group| {
-        body_writer::one_set(group, entry.updated_by(), &written);
-        SCHEMA
+        body_writer::one_set(group, entry.updated_by(), &written, receipt)
     });
 }
 
@@ -179,7 +187,7 @@ fn open(bytes: &[u8]) -> Result<(Outline<'_>, u16, &[u8]), CodecError> {
     }
     let fixed: &[u8; FIXED] = frame.first_chunk().ok_or_else(|| corrupt("it is too short"))?;
     let (codec, schema) = (fixed[0], u16::from_le_bytes([fixed[1], fixed[2]]));
-    if codec != CODEC || schema > SCHEMA_MOVED {
+    if codec != CODEC || schema > SCHEMA_KEPT {
         return Err(CodecError::Newer { codec, schema });
     }
     let number = |from: usize| {
@@ -204,11 +212,16 @@ pub fn outline(bytes: &[u8]) -> Result<Outline<'_>, CodecError> {
 pub fn decode(bytes: &[u8]) -> Result<Batch, CodecError> {
     let (outline, _, body) = open(bytes)?;
     let corrupt = |what: String| CodecError::Corrupt { what };
-    let BodyIn { agent, events, moved } =
+    let BodyIn { agent, events, moved, kept } =
         messagepack::from_slice(body).map_err(|error| corrupt(error.to_string()))?;
     let events = moved::restore(events, moved)
         .ok_or_else(|| corrupt("its moved keys have no place".to_owned()))?;
-    Ok(Batch { revision: outline.revision, time: outline.time, agent, events })
+    let mut batch = Batch { revision: outline.revision, time: outline.time, agent, events };
+    if let Some(kept) = kept {
+        kept::restore(&mut batch, kept)
+            .ok_or_else(|| corrupt("its receipt has no place, or no answer".to_owned()))?;
+    }
+    Ok(batch)
 }
 
 fn decode_event(bytes: &[u8]) -> Result<Event, CodecError> {
@@ -220,23 +233,28 @@ fn decode_event(bytes: &[u8]) -> Result<Event, CodecError> {
 /// the header of the frame. Many times faster than decoding, since values are skipped.
 pub fn subjects(bytes: &[u8], mut tell: impl FnMut(&[&str])) -> Result<Outline<'_>, CodecError> {
     let (outline, schema, body) = open(bytes)?;
-    if schema >= SCHEMA_MOVED {
-        decode(bytes)?.events.iter().for_each(|event| tell(&event.subject_parts()));
-        return Ok(outline);
-    }
     if let Some((namespace, key)) = body_reader::only_set_key(body) {
         tell(&["state/", namespace, "/", key]);
         return Ok(outline);
     }
-    let Some(events) = body_reader::events(body) else {
+    let found = if schema == SCHEMA_MOVED { None } else { body_reader::events(body) };
+    let Some(Events { bytes: events, kept }) = found else {
         decode(bytes)?.events.iter().for_each(|event| tell(&event.subject_parts()));
         return Ok(outline);
     };
-    for event in events {
+    let (at, receipt) = kept.unwrap_or((usize::MAX, ""));
+    let receipt = ["receipts/", receipt];
+    for (index, event) in events.iter().enumerate() {
+        if index == at {
+            tell(&receipt);
+        }
         match body_reader::subject(event) {
             Some(parts) => tell(&parts),
             None => tell(&decode_event(event)?.subject_parts()),
         }
+    }
+    if events.len() == at {
+        tell(&receipt);
     }
     Ok(outline)
 }
@@ -305,7 +323,7 @@ mod tests {
         let batch = Batch::of_set(&entry);
         let (mut general, mut short) = (Vec::new(), Vec::new());
         encode(&mut general, &name, &batch, Some(Timestamp(99)));
-        encode_set(&mut short, &name, &entry, Some(Timestamp(99)));
+        encode_set(&mut short, &name, (&entry, None), Some(Timestamp(99)));
         assert_eq!(general, short);
     }
 

@@ -38,7 +38,7 @@ impl Kept {
     }
 }
 
-async fn exported(workspace: &Workspace) -> Vec<u8> {
+pub(crate) async fn exported(workspace: &Workspace) -> Vec<u8> {
     let kept = Kept::default();
     workspace.export(kept.clone()).await.unwrap();
     kept.bytes()

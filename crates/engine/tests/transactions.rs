@@ -1,18 +1,22 @@
 //! Transactions: any commands, with preconditions, atomically. And repeated requests: one
 //! idempotency key has one effect and one answer, also after a restart.
 
-use baton::Error;
+use std::io::Cursor;
+use std::time::Duration;
+
 use baton::core::state::merge::Patch;
 use baton::core::state::{Command, Delete, PatchEntry};
 use baton::core::{
     AgentId, Precondition, Rejection, Reply, Revision, Rules, Version, agent, namespace as spaces,
     state,
 };
+use baton::{Error, Options, Workspace};
 use serde_json::json;
 
+use crate::export::exported;
 use crate::harness::{
-    calm, everything, folder, in_memory, in_memory_with, json_of, key, namespace, next_event,
-    on_memory, open, set, value, workspace,
+    calm, eventually, everything, folder, forgetful, in_memory, in_memory_with, json_of, key,
+    namespace, next_event, on_memory, open, set, value, workspace,
 };
 
 fn entry_is(name: &str, version: u64) -> Precondition {
@@ -368,4 +372,70 @@ async fn a_request_sent_many_times_concurrently_has_one_effect() {
     }
     let counter = workspace(&baton).state("shared").get("counter").await.unwrap();
     assert_eq!((value(&counter), counter.version()), (json!(10), Version(10)));
+}
+
+/// The answers to four writes with keys, as they are sent. Only the first time they have an effect.
+async fn answers(workspace: &Workspace) -> Vec<String> {
+    let once = |key: &str| workspace.once(key).unwrap().state("shared");
+    let entries = [
+        once("order-1").set("plan", "first").await.unwrap(),
+        once("order-2").set("lease", [1, 2]).ttl_ms(600_000).await.unwrap(),
+        once("order-3").increment("counter", 5).await.unwrap(),
+        once("order-4").delete("gone").await.unwrap(),
+    ];
+    entries.iter().map(|entry| serde_json::to_string(entry).unwrap()).collect()
+}
+
+/// A receipt shares its entry with the table; it has the entry of then, whatever happens to it.
+#[tokio::test]
+async fn the_answer_to_a_repeated_write_outlives_its_entry() {
+    let options = Options { idle: Duration::from_mins(1), ..calm() };
+    let (baton, log, clock) = in_memory_with(options.clone());
+    let ada = workspace(&baton);
+    ada.state("shared").set("gone", "soon").await.unwrap();
+    let first = answers(&ada).await;
+    assert_eq!(answers(&ada).await, first);
+    for key in ["plan", "lease", "counter"] {
+        ada.state("shared").set(key, "later").await.unwrap();
+        assert_eq!(answers(&ada).await, first, "{key} is overwritten");
+    }
+    for key in ["plan", "counter"] {
+        ada.state("shared").delete(key).await.unwrap();
+        assert_eq!(answers(&ada).await, first, "{key} is deleted");
+    }
+    let last = ada.revision().await.unwrap();
+    drop(ada);
+    baton.close().await;
+
+    let loads = ["from the log", "from a run and a snapshot", "from these"];
+    for (load, how) in loads.into_iter().enumerate() {
+        let baton = on_memory(&log, &clock, options.clone());
+        let ada = workspace(&baton);
+        assert_eq!(answers(&ada).await, first, "{how}");
+        assert_eq!(ada.revision().await.unwrap(), last, "nothing happened twice");
+        ada.fork(&format!("fork-{load}")).await.unwrap();
+        let fork = baton.workspace(&format!("fork-{load}")).unwrap().as_agent("ada").unwrap();
+        assert_eq!(answers(&fork).await, first, "{how}, in a fork");
+        baton.compact(&ada).await.unwrap();
+        drop((ada, fork));
+        baton.close().await;
+    }
+}
+
+#[tokio::test]
+async fn an_evicted_or_imported_workspace_has_the_same_answers() {
+    let (baton, _, clock) = in_memory_with(Options { idle: Duration::from_mins(1), ..forgetful() });
+    let ada = workspace(&baton);
+    ada.state("shared").set("gone", "soon").await.unwrap();
+    let first = answers(&ada).await;
+    ada.state("shared").set("plan", "later").await.unwrap();
+    for _ in 0..2 {
+        clock.advance(60_000);
+        eventually("it leaves memory", async || baton.resident_workspaces() == 0).await;
+        assert_eq!(answers(&ada).await, first);
+    }
+    let file = exported(&ada).await;
+    let copy = baton.workspace("copy").unwrap().as_agent("ada").unwrap();
+    copy.import(Cursor::new(file)).await.unwrap();
+    assert_eq!(answers(&copy).await, first);
 }

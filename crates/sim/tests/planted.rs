@@ -14,13 +14,14 @@ const SHARED_SEEDS_MAX: u64 = 3_000;
 const SEEDS_CLEAN: u64 = 100;
 
 /// Every planted bug, and what goes wrong with it.
-const PLANTED: [(&str, &str); 124] = [
+const PLANTED: [(&str, &str); 125] = [
     ("state.version_stands_still", "a write does not raise the version"),
     ("state.ignore_expected_version", "a stale write wins"),
     ("plainly.ignores_version", "a stale write wins on the fast path"),
     ("state.expire_early", "entries expire ten seconds too early"),
     ("space.forget_undo", "a refused transaction stays in part"),
     ("space.receipt_not_kept", "a repeated request takes effect again"),
+    ("space.receipt_follows_its_entry", "a repeated request is answered with a later value"),
     ("space.replay_skips", "some batches are not replayed"),
     ("policy.lost_agent_keeps", "entries outlive the session they are bound to"),
     ("policy.child_keeps", "an agent that ends with its supervisor keeps its leases and locks"),

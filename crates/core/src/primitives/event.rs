@@ -158,7 +158,7 @@ impl primitive::Event for Receipt {
     }
 
     fn load(&self) -> usize {
-        self.answer.len() + self.agent.as_ref().map_or(0, |agent| agent.as_str().len())
+        self.answer.bytes() + self.agent.as_ref().map_or(0, |agent| agent.as_str().len())
     }
 
     fn is_public(&self) -> bool {

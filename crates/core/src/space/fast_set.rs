@@ -21,13 +21,12 @@
 use super::Space;
 use crate::artifact::mentions;
 use crate::command::{Command, Mutation, Request};
-use crate::json::Json;
 use crate::limits;
 use crate::names::{AgentId, IdempotencyKey, Key, NamespaceName};
 use crate::numbers::Version;
 use crate::reply::Answer;
 use crate::space::batch::Moment;
-use crate::space::receipt::{Receipt, digest};
+use crate::space::receipt::{Receipt, digest_of_set};
 use crate::state;
 use crate::state::Entry;
 use crate::storage::ENTRY_HEAD_BYTES;
@@ -95,17 +94,6 @@ impl<'a> FastSet<'a> {
             is_minimal: matches!(request.mutation, Mutation::Minimal(_)),
         })
     }
-
-    /// The digest of the request, which a repeated one must have.
-    fn digest(&self, namespace: &NamespaceName) -> Option<u64> {
-        let set = state::Set::new(
-            namespace.clone(),
-            Key::parse(self.key).ok()?,
-            Json::trusted_text(self.value),
-        );
-        let set = state::Set { expected_version: self.expected_version, ..set };
-        Some(digest(&mut Mutation::Command(state::Command::Set(set).into())))
-    }
 }
 
 impl Space {
@@ -137,7 +125,7 @@ impl Space {
             return None;
         }
         let keyed = match set.idempotency_key {
-            Some(key) => Some((self.unused_key(agent, key)?, set.digest(&namespace.name)?)),
+            Some(key) => Some((self.unused_key(agent, key)?, digest_of_set(set))),
             None => None,
         };
         let revision = self.revision.next();
@@ -146,7 +134,7 @@ impl Space {
         let entry = self.state.fast_set(&namespace.name, set, &moment)?;
         let mut write = FastWrite { entry, receipt: None, is_minimal: set.is_minimal };
         if let Some((key, digest)) = keyed {
-            let receipt = Receipt::of(key, digest, &answer(write.entry.clone()));
+            let receipt = Receipt::written(key, digest, write.entry.clone());
             self.receipts.evolve(&receipt, &moment);
             write.receipt = Some(receipt);
         }

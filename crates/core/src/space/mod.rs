@@ -336,8 +336,8 @@ impl Space {
         key: &IdempotencyKey,
         digest: u64,
     ) -> Result<Option<CallOutcome>, Rejection> {
-        let (before, outcome) = if let Some(receipt) = self.receipts.find(agent, key) {
-            (receipt.digest, CallOutcome::Answered(receipt.answer()))
+        let (before, outcome) = if let Some((digest, answer)) = self.stored_answer(agent, key) {
+            (digest, CallOutcome::Answered(answer))
         } else if let Some(keyed) = self.keyed_waits.find(agent, key) {
             (keyed.digest, CallOutcome::Waits(keyed.wait))
         } else {

@@ -16,28 +16,32 @@ use serde::{Deserialize, Serialize};
 
 use crate::command::{Command, Mutation};
 use crate::limits;
-use crate::messagepack;
 use crate::names::{AgentId, BlobPlace, IdempotencyKey, SecretId};
+use crate::numbers::Version;
 use crate::reply::Answer;
 use crate::space::batch::Moment;
+use crate::space::{FastSet, Space};
+use crate::state::Entry;
 use crate::storage::Numbers;
 use crate::time::Timestamp;
 use crate::waiting::wait::Keyed;
 use crate::{artifact, secret};
 
+mod stored_answer;
 #[cfg(test)]
 mod tests;
 
-/// A stored answer.
+pub use stored_answer::StoredAnswer;
+
+/// The receipt of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
     /// The idempotency key.
     pub key: IdempotencyKey,
     /// Digest of the request, to refuse the same key for a different one.
     pub digest: u64,
-    /// The encoded answer, shared between the event and the stored receipt.
-    #[serde(with = "shared_bytes")]
-    pub answer: Arc<[u8]>,
+    /// The answer.
+    pub answer: StoredAnswer,
     /// The caller, if its waiting call was answered by the commit of another agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentId>,
@@ -66,26 +70,15 @@ pub struct Receipts {
     bytes: usize,
 }
 
-/// Shared bytes, encoded as bytes are.
-mod shared_bytes {
-    use std::sync::Arc;
-
-    use serde::{Deserializer, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(bytes: &Arc<[u8]>, to: S) -> Result<S::Ok, S::Error> {
-        serde_bytes::serialize(&**bytes, to)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Arc<[u8]>, D::Error> {
-        serde_bytes::deserialize::<Vec<u8>, D>(from).map(Arc::from)
-    }
-}
-
 impl Receipt {
     /// Stores an answer.
     pub fn of(key: IdempotencyKey, digest: u64, answer: &Answer) -> Self {
-        let answer = rmp_serde::to_vec_named(answer).expect("answers can be encoded");
-        Self { key, digest, answer: answer.into(), agent: None }
+        Self { key, digest, answer: StoredAnswer::of(answer), agent: None }
+    }
+
+    /// Stores the answer to a plain write: its entry.
+    pub fn written(key: IdempotencyKey, digest: u64, entry: Entry) -> Self {
+        Self { key, digest, answer: StoredAnswer::Written(Arc::new(entry)), agent: None }
     }
 
     /// Stores the answer to a waiting call.
@@ -96,7 +89,7 @@ impl Receipt {
 
     /// The stored answer.
     pub fn answer(&self) -> Answer {
-        messagepack::from_slice(&self.answer).expect("what was kept was encoded by us")
+        self.answer.answer()
     }
 }
 
@@ -109,11 +102,47 @@ pub fn digest(mutation: &mut Mutation) -> u64 {
     })
 }
 
+/// The same for a plain set, without building its command.
+pub(crate) fn digest_of_set(set: &FastSet<'_>) -> u64 {
+    let FastSet { namespace, key, value, expected_version, .. } = *set;
+    let value = serde_bytes::Bytes::new(value.as_bytes());
+    let set = BorrowedSet { namespace, key, value, expected_version };
+    Fnv::of(&BorrowedMutation::Command(BorrowedCommand::State(BorrowedChange::Set(set))))
+}
+
+/// The mutation of a plain set, encoded like [`Mutation`].
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+enum BorrowedMutation<'a> {
+    Command(BorrowedCommand<'a>),
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+enum BorrowedCommand<'a> {
+    State(BorrowedChange<'a>),
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+enum BorrowedChange<'a> {
+    Set(BorrowedSet<'a>),
+}
+
+#[derive(Serialize)]
+struct BorrowedSet<'a> {
+    namespace: &'a str,
+    key: &'a str,
+    value: &'a serde_bytes::Bytes,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expected_version: Option<Version>,
+}
+
 /// The digest of what is written to it.
 struct Fnv(u64);
 
 impl Fnv {
-    fn of(mutation: &Mutation) -> u64 {
+    fn of(mutation: &impl Serialize) -> u64 {
         let mut digest = Self(0xcbf2_9ce4_8422_2325);
         rmp_serde::encode::write_named(&mut digest, mutation).expect("mutations can be encoded");
         digest.0
@@ -134,7 +163,6 @@ impl io::Write for Fnv {
 
 /// The same upload wherever its bytes are: a repetition has stored them anew.
 fn unplaced(mutation: &Mutation) -> Option<Mutation> {
-    let nowhere = BlobPlace::of_number(0);
     let command = match mutation {
         Mutation::Command(command) => command,
         Mutation::Fenced { command, .. } => &**command,
@@ -142,11 +170,11 @@ fn unplaced(mutation: &Mutation) -> Option<Mutation> {
     };
     let command: Command = match command {
         Command::Artifact(artifact::Command::Put(put)) => {
-            let put = artifact::Put { place: nowhere, ..(**put).clone() };
+            let put = artifact::Put { place: nowhere(), ..(**put).clone() };
             artifact::Command::Put(Box::new(put)).into()
         }
         Command::Secret(secret::Command::Put(put)) => {
-            let put = secret::Put { secret: SecretId::at(&nowhere), ..put.clone() };
+            let put = secret::Put { secret: SecretId::at(&nowhere()), ..put.clone() };
             secret::Command::Put(put).into()
         }
         _ => return None,
@@ -159,6 +187,11 @@ fn unplaced(mutation: &Mutation) -> Option<Mutation> {
             Mutation::Command(command)
         }
     })
+}
+
+/// The place of an upload in a digest.
+fn nowhere() -> BlobPlace {
+    BlobPlace::of_number(0)
 }
 
 /// The key that a receipt is found by.
@@ -186,12 +219,12 @@ impl Receipts {
     }
 
     fn keep(&mut self, kept: Kept) {
-        let before = self.find(&kept.agent, &kept.receipt.key);
-        assert!(before.is_none(), "a kept answer is repeated, not replaced");
         let Self { kept: others, forgotten, by_key, .. } = self;
         let number = *forgotten + others.len();
-        by_key.insert(name_of(&kept), number, |number| name_of(&others[number - *forgotten]));
-        self.bytes += kept.receipt.answer.len();
+        let is_new =
+            by_key.insert(&name_of(&kept), number, |number| name_of(&others[number - *forgotten]));
+        assert!(is_new, "a kept answer is repeated, not replaced");
+        self.bytes += kept.receipt.answer.bytes();
         self.kept.push_back(kept);
     }
 
@@ -206,7 +239,7 @@ impl Receipts {
             self.by_key.remove(name_of(oldest), self.forgotten);
             let gone = self.kept.pop_front().expect("it was just looked at");
             self.forgotten += 1;
-            self.bytes -= gone.receipt.answer.len();
+            self.bytes -= gone.receipt.answer.bytes();
         }
     }
 
@@ -222,5 +255,25 @@ impl Receipts {
             receipts.keep(kept);
         }
         receipts
+    }
+}
+
+impl Space {
+    /// The stored answer to a request, with the digest of the request.
+    pub(super) fn stored_answer(
+        &self,
+        agent: &AgentId,
+        key: &IdempotencyKey,
+    ) -> Option<(u64, Answer)> {
+        let receipt = self.receipts.find(agent, key)?;
+        #[cfg(feature = "planted")]
+        if crate::planted::is("space.receipt_follows_its_entry")
+            && let StoredAnswer::Written(entry) = &receipt.answer
+            && let Some(now) = self.fast_get(entry.namespace().as_str(), entry.key())
+        {
+            let reply = crate::state::Reply::Entry(now).into();
+            return Some((receipt.digest, Answer { revision: entry.revision(), reply }));
+        }
+        Some((receipt.digest, receipt.answer()))
     }
 }

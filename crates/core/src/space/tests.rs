@@ -344,6 +344,39 @@ fn receipts_survive_a_snapshot_and_a_replay() {
     }
 }
 
+/// The entry of an answer is shared with the table, which goes on without it.
+#[test]
+fn an_answer_does_not_change_with_its_entry() {
+    const FIRST: &str = "#k state.set shared/a 1";
+    const ANSWER: &str = "r1: shared/a v1 = 1 r1 at 0 by ada";
+    let mut world = check(&[(0, "ada", FIRST, "state.set shared/a v1 = 1; receipt.kept k")]);
+    let later = [
+        ("state.set shared/a 2", "state.set shared/a v2 = 2"),
+        ("state.delete shared/a", "state.deleted shared/a v2"),
+        ("#d state.set shared/a 3", "state.set shared/a v3 = 3; receipt.kept d"),
+        (
+            "all: state.delete shared/a & state.set shared/a 1",
+            "state.deleted shared/a v3; state.set shared/a v4 = 1",
+        ),
+        ("namespace.create n", "namespace.created n"),
+        (
+            "state.transfer shared n",
+            "state.transferred n/a v1 = 1 from shared v4 r5 by bob; \
+             state.transferred_away shared/a v4",
+        ),
+        ("namespace.delete n", "namespace.deleted n"),
+    ];
+    for (asked, expected) in later {
+        assert_eq!(world.run(1, "bob", asked), expected);
+        assert_eq!(world.run(2, "ada", FIRST), ANSWER, "after {asked}");
+        for mut space in [world.restored(), world.replayed()] {
+            assert_eq!(Picture::of(&space), Picture::of(&world.space), "after {asked}");
+            std::mem::swap(&mut world.space, &mut space);
+            assert_eq!(world.run(2, "ada", FIRST), ANSWER, "loaded after {asked}");
+        }
+    }
+}
+
 /// The longest chain of policies that one command can cause, as the number of rounds.
 #[test]
 fn policies_come_to_an_end() {

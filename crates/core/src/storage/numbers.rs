@@ -4,6 +4,7 @@
 
 use std::hash::{BuildHasher, Hash};
 
+use hashbrown::hash_table::Entry;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 /// Numbers by key. The owner of the records knows their keys.
@@ -20,12 +21,24 @@ impl Numbers {
         self.by_hash.find(hash, |number| is_it(*number)).copied()
     }
 
-    /// Adds a number under a key that has none. The function returns the key of a number that was
-    /// added before.
-    pub(crate) fn insert<K: Hash>(&mut self, key: K, number: usize, key_of: impl Fn(usize) -> K) {
+    /// Adds a number under a key. Returns whether the key had none; if it had one, it keeps that.
+    /// The function returns the key of a number that was added before.
+    pub(crate) fn insert<K: Hash + Eq>(
+        &mut self,
+        key: &K,
+        number: usize,
+        key_of: impl Fn(usize) -> K,
+    ) -> bool {
         let Self { by_hash, hasher } = self;
-        by_hash
-            .insert_unique(hasher.hash_one(key), number, |other| hasher.hash_one(key_of(*other)));
+        let hash = hasher.hash_one(key);
+        let is_it = |other: &usize| key_of(*other) == *key;
+        match by_hash.entry(hash, is_it, |other| hasher.hash_one(key_of(*other))) {
+            Entry::Occupied(_) => false,
+            Entry::Vacant(place) => {
+                place.insert(number);
+                true
+            }
+        }
     }
 
     /// Removes a number that was added under a key.

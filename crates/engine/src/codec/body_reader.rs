@@ -39,10 +39,23 @@ fn text(bytes: &[u8]) -> Option<(&str, &[u8])> {
     Some((str::from_utf8(text).ok()?, rest))
 }
 
-/// The bytes of each event of a body; none if it has another form.
-pub(super) fn events(body: &[u8]) -> Option<Vec<&[u8]>> {
-    let rest = body.strip_prefix(b"\x82\xa5agent")?;
-    let (_agent, rest) = text(rest)?;
+/// The events of a body.
+pub(super) struct Events<'a> {
+    /// The bytes of each.
+    pub bytes: Vec<&'a [u8]>,
+    /// The place and the key of the receipt that is not among them, if there is one.
+    pub kept: Option<(usize, &'a str)>,
+}
+
+/// The events of a body; none if it has another form.
+pub(super) fn events(body: &[u8]) -> Option<Events<'_>> {
+    let (fields, rest) = body.split_first()?;
+    let (_agent, rest) = text(rest.strip_prefix(b"\xa5agent")?)?;
+    let (kept, rest) = match fields {
+        0x82 => (None, rest),
+        0x83 => kept(rest).map(|(kept, rest)| (Some(kept), rest))?,
+        _ => return None,
+    };
     let (head, rest) = rest.strip_prefix(b"\xa6events")?.split_first()?;
     let (count, mut rest) = match head {
         0x90..=0x9f => (usize::from(head & 0x0f), rest),
@@ -56,7 +69,21 @@ pub(super) fn events(body: &[u8]) -> Option<Vec<&[u8]>> {
         events.push(&rest[..rest.len() - after.len()]);
         rest = after;
     }
-    rest.is_empty().then_some(events)
+    let has_place = kept.is_none_or(|(at, _)| at <= count);
+    (rest.is_empty() && has_place).then_some(Events { bytes: events, kept })
+}
+
+/// The place and the key of the receipt that names an event, and the rest.
+fn kept(body: &[u8]) -> Option<((usize, &str), &[u8])> {
+    let rest = body.strip_prefix(b"\xa4kept\x94")?;
+    let (at, rest) = match rest {
+        [at @ 0..0x80, rest @ ..] => (usize::from(*at), rest),
+        [0xcc, rest @ ..] => length::<1>(rest)?,
+        [0xcd, rest @ ..] => length::<2>(rest)?,
+        _ => return None,
+    };
+    let (key, rest) = text(skip(rest)?)?;
+    Some(((at, key), skip(rest)?))
 }
 
 /// The parts of the subject of an event, as `Event::subject_parts` has them; none if it must be

@@ -10,14 +10,18 @@
 //! ```
 //!
 //! Invariant: the bytes are those that serde writes, for every batch in which no keys moved
-//! together. The golden file of events and a comparison of arbitrary ones verify it.
+//! together and no receipt names an event. The golden file of events and a comparison of arbitrary
+//! ones verify it.
 
 use std::ops::Range;
 
+use baton_core::space::receipt::Receipt;
 use baton_core::state::{self, Operation, Removal, Source};
-use baton_core::{AgentId, Event, Timestamp};
+use baton_core::{AgentId, Batch, Event, Timestamp};
 
+use super::kept::{self, Kept};
 use super::moved::{self, Move};
+use super::{SCHEMA, SCHEMA_KEPT, SCHEMA_MOVED};
 
 #[cfg(test)]
 mod tests;
@@ -45,17 +49,34 @@ pub(super) struct Written<'a> {
     pub source: Option<&'a Source>,
 }
 
-/// Appends `{agent, events}`, or `{agent, events, moved}`; returns whether keys moved together.
-pub(super) fn body(output: &mut Vec<u8>, agent: &AgentId, events: &[Event]) -> bool {
+/// Appends `{agent, events}`, with `kept` or `moved` if it has such a record; returns its schema.
+pub(super) fn body(output: &mut Vec<u8>, batch: &Batch) -> u16 {
+    let Batch { agent, events, .. } = batch;
     let moved = moved::find(events);
-    if moved.is_empty() {
-        begin(output, agent);
+    if !moved.is_empty() {
+        with_moved(output, batch, moved);
+        return SCHEMA_MOVED;
+    }
+    let Some(kept) = kept::find(batch) else {
+        begin(output, agent, None);
         list(output, events.len());
         others(output, events);
-        return false;
-    }
+        return SCHEMA;
+    };
+    let (before, after) = (&events[..kept.at], &events[kept.at + 1..]);
+    begin(output, agent, Some(&kept));
+    list(output, events.len() - 1);
+    others(output, before);
+    others(output, after);
+    SCHEMA_KEPT
+}
+
+/// Appends `{agent, events, moved}`.
+fn with_moved(output: &mut Vec<u8>, batch: &Batch, moved: Vec<Range<usize>>) {
+    let Batch { agent, events, .. } = batch;
     output.push(0x83);
-    agent_and_events(output, agent);
+    agent_name(output, agent);
+    output.extend_from_slice(b"\xa6events");
     list(output, events.len() - moved.iter().map(Range::len).sum::<usize>());
     let mut end = 0;
     for range in &moved {
@@ -71,7 +92,6 @@ pub(super) fn body(output: &mut Vec<u8>, agent: &AgentId, events: &[Event]) -> b
         recorded += range.len();
         together(output, at, &events[range]);
     }
-    true
 }
 
 /// Appends keys that moved together.
@@ -109,22 +129,37 @@ fn others(output: &mut Vec<u8>, events: &[Event]) {
     }
 }
 
-/// Appends `{agent, events}` with one event that sets a value.
-pub(super) fn one_set(output: &mut Vec<u8>, agent: &AgentId, written: &Written<'_>) {
-    begin(output, agent);
+/// Appends a batch with one event that sets a value, and perhaps the receipt of the request;
+/// returns its schema.
+pub(super) fn one_set(
+    output: &mut Vec<u8>,
+    agent: &AgentId,
+    written: &Written<'_>,
+    receipt: Option<&Receipt>,
+) -> u16 {
+    begin(output, agent, receipt.map(|receipt| Kept { at: 1, of: 0, receipt }).as_ref());
     output.push(0x91);
     set(output, written);
+    if receipt.is_some() { SCHEMA_KEPT } else { SCHEMA }
 }
 
-fn begin(output: &mut Vec<u8>, agent: &AgentId) {
-    output.push(0x82);
-    agent_and_events(output, agent);
+/// Appends the beginning of `{agent, events}`, or of `{agent, kept, events}`.
+fn begin(output: &mut Vec<u8>, agent: &AgentId, kept: Option<&Kept<'_>>) {
+    output.push(if kept.is_some() { 0x83 } else { 0x82 });
+    agent_name(output, agent);
+    if let Some(Kept { at, of, receipt }) = kept {
+        output.extend_from_slice(b"\xa4kept\x94");
+        number(output, *at as u64);
+        number(output, *of as u64);
+        text(output, receipt.key.as_str());
+        number(output, receipt.digest);
+    }
+    output.extend_from_slice(b"\xa6events");
 }
 
-fn agent_and_events(output: &mut Vec<u8>, agent: &AgentId) {
+fn agent_name(output: &mut Vec<u8>, agent: &AgentId) {
     output.extend_from_slice(b"\xa5agent");
     text(output, agent.as_str());
-    output.extend_from_slice(b"\xa6events");
 }
 
 fn list(output: &mut Vec<u8>, count: usize) {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use baton_core::{AgentId, Batch, Event, FastSet, Reply, Timestamp, WorkspaceName, state};
+use baton_core::{AgentId, Batch, FastSet, Reply, Timestamp, WorkspaceName, state};
 
 use super::{Held, Machine};
 use crate::admission::HeldAnswer;
@@ -26,17 +26,13 @@ impl Machine {
         // It neither starts nor ends a wait: the next deadline is unchanged.
         let (slot, deadline) = (resident.group_slot, resident.deadline);
         let receipt = write.receipt.take();
-        let bytes = if is_watched || receipt.is_some() {
-            let mut batch = Batch::of_set(&write.entry);
-            batch.events.extend(receipt.map(Event::Receipt));
-            let bytes = self.open.add(slot, &batch, deadline);
-            if is_watched {
-                self.open.watched.push((workspace.clone(), Arc::new(batch)));
-            }
-            bytes
-        } else {
-            self.open.add_set(slot, &write.entry, deadline)
-        };
+        let written = (&write.entry, receipt.as_ref());
+        let bytes = self.open.add_set(slot, written, deadline);
+        if is_watched {
+            // Its receipt is internal: watches do not receive it.
+            let batch = Arc::new(Batch::of_set(&write.entry));
+            self.open.watched.push((workspace.clone(), batch));
+        }
         resident.bytes_since_snapshot += u64::from(bytes);
         Some(Held::new(Ok(write.into_answer()), self.open.number))
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use baton_core::space::receipt::Receipt;
 use baton_core::{Batch, Entry, Timestamp, WorkspaceName};
 
 use crate::codec;
@@ -82,19 +83,21 @@ impl Group {
         self.added(workspace, offset, events)
     }
 
-    /// Adds a batch with one event that sets an entry.
+    /// Adds a batch that sets an entry, and has the receipt of the request if it has a key.
     pub(super) fn add_set(
         &mut self,
         workspace: u32,
-        entry: &Entry,
+        (entry, receipt): (&Entry, Option<&Receipt>),
         deadline: Option<Timestamp>,
     ) -> u32 {
         let offset = self.bytes.len();
         let name = &self.workspaces[workspace as usize];
-        codec::encode_set(&mut self.bytes, name, entry, deadline);
+        codec::encode_set(&mut self.bytes, name, (entry, receipt), deadline);
         let parts = ["state/", entry.namespace().as_str(), "/", entry.key()];
         self.hashes.push(subject_hash(&parts));
-        self.added(workspace, offset, 1)
+        self.hashes
+            .extend(receipt.map(|receipt| subject_hash(&["receipts/", receipt.key.as_str()])));
+        self.added(workspace, offset, 1 + usize::from(receipt.is_some()))
     }
 
     fn added(&mut self, workspace: u32, offset: usize, events: usize) -> u32 {

@@ -153,6 +153,8 @@ pub struct Ledger {
     /// The latest time from which the server may count: later than the one above if it has evicted
     /// and loaded the workspace since.
     pub(crate) woken_at: Timestamp,
+    /// The newest durable revision when a server last had to load the workspace.
+    pub(crate) loaded_at: u64,
     /// The oldest revision that retention has ever allowed to be dropped, plus one.
     floor: u64,
     /// The revision up to which requests were answered in order, within one run of the server.
@@ -201,6 +203,7 @@ impl Ledger {
             clock: Timestamp(0),
             ahead_ms: 0,
             woken_at: Timestamp(0),
+            loaded_at: 0,
             floor: 0,
             answered: 0,
         }
@@ -278,6 +281,7 @@ impl Ledger {
     pub fn forgotten(&mut self, now: Timestamp) {
         self.woken_at = self.woken_at.max(now.after(self.ahead_ms)).max(self.time());
         self.waits.abandon_all(self.head());
+        self.loaded_at = self.head();
     }
 
     /// Whether anyone waited after a revision.

@@ -12,7 +12,10 @@ struct Body<'a> {
 
 fn assert_as_serde(agent: &AgentId, events: &[Event]) {
     let mut by_hand = Vec::new();
-    body(&mut by_hand, agent, events);
+    let (agent, events) = (agent.clone(), events.to_vec());
+    let batch = Batch { revision: Revision(7), time: Timestamp(9), agent, events };
+    body(&mut by_hand, &batch);
+    let Batch { agent, events, .. } = &batch;
     let by_serde = rmp_serde::to_vec_named(&Body { agent, events }).unwrap();
     assert!(by_hand == by_serde, "{events:?}");
 }
