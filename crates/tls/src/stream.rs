@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
-use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown, sockopt};
+use rustix::net::{SendFlags, Shutdown, send, shutdown, sockopt};
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsStream;
@@ -55,24 +55,22 @@ fn poll_receive(
 ) -> Poll<Result<()>> {
     loop {
         ready!(socket.poll_read_ready(context))?;
-        let room = buffer.initialize_unfilled();
-        let mut count = None;
+        let room = buffer.remaining();
+        let mut is_received = false;
         let outcome = socket.try_io(Interest::READABLE, || {
-            let (received, _) = recv(socket, &mut *room, RecvFlags::empty())?;
-            count = Some(received);
+            // Not into a slice, which would have to be cleared first.
+            let count = socket.try_read_buf(buffer)?;
+            is_received = true;
             // A short read means that nothing is left: another call would only return `WouldBlock`.
-            if received > 0 && received < room.len() {
+            if count > 0 && count < room {
                 return Err(Error::from(ErrorKind::WouldBlock));
             }
             Ok(())
         });
-        match (count, outcome) {
-            (Some(count), _) => {
-                buffer.advance(count);
-                return Poll::Ready(Ok(()));
-            }
-            (None, Err(error)) if error.kind() == ErrorKind::WouldBlock => {}
-            (None, outcome) => return Poll::Ready(outcome),
+        match outcome {
+            _ if is_received => return Poll::Ready(Ok(())),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            outcome => return Poll::Ready(outcome),
         }
     }
 }
