@@ -18,6 +18,9 @@ import { frameOf, givingBack } from "./transport.js";
 /** @import { Settings } from "./options.js" */
 /** @import { Answer, Request } from "./transport.js" */
 
+/** The operations that have an effect before they wait. */
+const SENDS_FIRST = ["message.request", "message.reply"];
+
 /**
  * @typedef {object} Pending
  * @property {Request} request
@@ -160,15 +163,16 @@ export class Requests {
   }
 
   /**
-   * Rejects everything that is in progress.
+   * Rejects everything that is in progress. A call that only waits is cancelled by the server when
+   * its connection ends; a request or a reply to an agent was sent before it waited.
    * @param {unknown} error - For what has changed nothing; the rest has an unknown outcome.
    * @param {string} reason
    */
   rejectAll(error, reason) {
     for (const [id, { request, isSent, isUncertain, settle }] of [...this.#pending]) {
       this.#remove(id);
-      const mayBeDone =
-        (isSent || isUncertain) && request.effect !== "asks" && request.waitMs === 0;
+      const onlyWaits = request.waitMs > 0 && !SENDS_FIRST.includes(request.command);
+      const mayBeDone = (isSent || isUncertain) && request.effect !== "asks" && !onlyWaits;
       settle(mayBeDone ? unknownOutcome(reason) : error);
     }
   }

@@ -96,6 +96,7 @@ export class SocketTransport {
         reject(error);
       }
       this.#flush();
+      this.#connection.want();
     });
   }
 
@@ -131,6 +132,7 @@ export class SocketTransport {
     );
     this.#watches.add(watch);
     this.#subscribe(watch);
+    this.#connection.want();
     return watch;
   }
 

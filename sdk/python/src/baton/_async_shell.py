@@ -25,6 +25,7 @@ from ._requests import Answer, Caller, Outcome
 from ._watches import Item
 from .errors import (
     Closed,
+    Denied,
     Forked,
     LeaseLost,
     ProtocolError,
@@ -126,6 +127,7 @@ class AsyncShell:
         self._timer: asyncio.TimerHandle | None = None
         self._is_flush_due = False
         self._redialing: asyncio.Task[None] | None = None
+        self._flushed: asyncio.Future[None] | None = None
         self._failures = 0
         self._has_heard = False
         self._ping_at = 0.0
@@ -376,6 +378,8 @@ class AsyncShell:
         if connection is not None and (connection.is_paused or not connection.link.is_open):
             return
         messages, due = self._protocol.outgoing(now)
+        if self._flushed is not None and not self._flushed.done():
+            self._flushed.set_result(None)
         if connection is not None:
             if now >= self._ping_at:
                 if now - connection.last_heard > self.options.silence_max:
@@ -438,6 +442,11 @@ class AsyncShell:
             self._failures += 1
             try:
                 await self._connect()
+            except Denied as error:
+                self._protocol.denied(error, time.monotonic())
+                self._run_deliveries()
+                await self._until_wanted()
+                continue
             except BatonError as error:
                 self._protocol.broken(error.detail)
                 self._run_deliveries()
@@ -445,6 +454,12 @@ class AsyncShell:
             if self._connection is not None:
                 self._redialing = None
                 return
+
+    async def _until_wanted(self) -> None:
+        """Waits until something waits for a connection."""
+        while not self._protocol.is_wanted and not self._protocol.is_closed:
+            self._flushed = self._loop.create_future()
+            await self._flushed
 
     # The calls that watches use.
 
