@@ -443,6 +443,23 @@ async fn a_stored_token_for_the_engine_itself_is_not_accepted() {
     harness.end().await;
 }
 
+/// A list names it to nobody, not even where no token is required.
+#[tokio::test]
+async fn the_workspace_of_the_tokens_is_in_no_list() {
+    let mine = Grant { namespaces: patterns(&["shared"]), ..grant(Role::Worker) };
+    let (harness, bearers) = guarded(vec![grant(Role::Admin), mine]).await;
+    let mut http = harness.http().await;
+    let set = json!({"command": "state.set", "namespace": "shared", "key": "k", "value": 1});
+    assert_eq!(ask(&mut http, &bearers[0], "/v1/w/commands", &set).await.0, 200);
+    for bearer in &bearers {
+        let response =
+            http.request("GET", "/v1/w/workspaces", &[("authorization", bearer)], "").await;
+        let listed = json!({"workspaces": [{"id": "w", "revision": 1}]});
+        assert_eq!(response.json(), listed, "{}", response.status);
+    }
+    harness.end().await;
+}
+
 #[tokio::test]
 async fn a_token_lasts_as_long_as_it_was_made_for() {
     let baton = in_memory(Options::default());
