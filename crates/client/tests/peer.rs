@@ -11,6 +11,7 @@ use baton_client::core::{
 use baton_client::{Client, Options, Workspace};
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::handshake::server::{Request, Response};
@@ -54,6 +55,24 @@ impl Peer {
 
     pub(crate) async fn accept_stream(&self) -> TcpStream {
         patiently(self.listener.accept()).await.unwrap().0
+    }
+
+    /// Refuses the next connection, as for its token.
+    pub(crate) async fn refuse_connection(&self, status: u16, code: &str, kind: &str) {
+        let mut stream = self.accept_stream().await;
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(stream.read_u8().await.unwrap());
+        }
+        let problem = problem(code, kind, &json!({})).to_string();
+        let length = problem.len();
+        let head = format!("HTTP/1.1 {status} No\r\ncontent-length: {length}\r\n\r\n{problem}");
+        stream.write_all(head.as_bytes()).await.unwrap();
+    }
+
+    /// Whether a client has connected since the last connection was accepted.
+    pub(crate) async fn is_called(&self) -> bool {
+        futures_util::poll!(std::pin::pin!(self.listener.accept())).is_ready()
     }
 
     pub(crate) async fn accept(&self) -> Talk {

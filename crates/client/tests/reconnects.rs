@@ -197,6 +197,51 @@ async fn a_future_that_is_dropped_is_not_repeated() {
 }
 
 #[tokio::test]
+async fn a_client_that_is_refused_after_it_was_accepted_ends_what_waits() {
+    let peer = Peer::new().await;
+    let (ada, mut talk) = peer.meet_ada(Options::default()).await;
+    let watching = async { ada.watch("**").from(1).await.unwrap() };
+    let (mut watch, ()) = tokio::join!(watching, async {
+        let said = talk.hear_command("watch").await;
+        talk.begin(&said, 1).await;
+    });
+    let shared = ada.state("shared");
+    let claim = ada.tasks().claim().wait_ms(3_600_000);
+    let (claimed, set, asked, ()) = tokio::join!(
+        claim.into_future(),
+        shared.set("a", 1).into_future(),
+        shared.get("b"),
+        async {
+            for _ in 0..3 {
+                talk.hear().await;
+            }
+            drop(talk);
+            // What can pass is not the end.
+            peer.refuse_connection(503, "server.closing", "unavailable").await;
+            peer.refuse_connection(401, "access.bad_token", "denied").await;
+        }
+    );
+    assert_eq!(claimed.unwrap_err().code(), "access.bad_token");
+    assert_eq!(asked.unwrap_err().code(), "access.bad_token");
+    let unknown = set.unwrap_err();
+    assert!(unknown.is_unknown() && unknown.to_string().ends_with("why not"), "{unknown}");
+    let ended = patiently(watch.next()).await.unwrap();
+    assert_eq!(ended.unwrap_err().code(), "access.bad_token");
+    // It connects again when something is asked, and not before.
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert!(!peer.is_called().await, "nobody waits for a connection");
+    let (refused, ()) =
+        tokio::join!(shared.get("b"), peer.refuse_connection(403, "request.denied_host", "denied"));
+    assert_eq!(refused.unwrap_err().code(), "request.denied_host");
+    let (entry, ()) = tokio::join!(shared.get("b"), async {
+        let mut talk = peer.accept().await;
+        let said = talk.hear_command("state.get").await;
+        talk.answer_entry(&said, 1).await;
+    });
+    assert!(entry.is_ok(), "{entry:?}");
+}
+
+#[tokio::test]
 async fn a_missing_server_is_reported_as_unreachable() {
     let peer = Peer::new().await;
     let url = peer.url();

@@ -14,6 +14,7 @@
 
 use std::collections::BTreeMap;
 
+use baton_core::access::CLOSED;
 use baton_core::history::{At, Manner, Origin};
 use baton_core::refusal::within;
 use baton_core::workspace::{Forked, Listed, Rejection, Reply};
@@ -167,7 +168,7 @@ impl<L: Log> Shard<L> {
         Ok(newest)
     }
 
-    /// `workspace.list`: workspaces with commits, by name.
+    /// `workspace.list`: workspaces with commits that calls can access, by name.
     pub fn list_workspaces(
         &self,
         limit: Option<u64>,
@@ -176,8 +177,10 @@ impl<L: Log> Shard<L> {
         let range = (1, limits::PAGE_MAX as u64);
         let limit = within("limit", limit, limits::PAGE_DEFAULT as u64, range);
         let limit = limit.map_err(|wrong| Error::Rejected(Rejection::from(wrong).into()))?;
-        let is_wanted =
-            |(id, _): &(WorkspaceName, Revision)| cursor.is_none_or(|cursor| id > cursor);
+        // No call can access the closed workspace, so listing it would only mislead.
+        let is_wanted = |(id, _): &(WorkspaceName, Revision)| {
+            id.as_str() != CLOSED && cursor.is_none_or(|cursor| id > cursor)
+        };
         let mut listed = self.newest_revisions()?.into_iter().filter(is_wanted);
         let limit = usize::try_from(limit).expect("pages are small");
         let workspaces = listed.by_ref().take(limit);

@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
+use baton::Error;
 use baton::core::history::At;
+use baton::core::state::History;
 use baton::core::{Revision, Timestamp};
 use serde_json::json;
 
@@ -96,6 +98,24 @@ async fn events_that_are_no_longer_kept_are_refused_as_gone() {
     assert_eq!(gone.code(), "history.gone");
     let kept = workspace.events().history().await.unwrap();
     assert_eq!((kept.events.len(), kept.oldest), (5, Revision(16)));
+    // Whoever continues from the revision that an error names is not refused again.
+    let from = async |revision| {
+        let revision = Revision(revision);
+        let events = workspace.events().history().from(At::Revision(revision)).await.map(drop);
+        let history = History { from: Some(revision), ..History::default() };
+        let changes = workspace.state("shared").history(history).await.map(drop);
+        [events, changes, workspace.watch("**").from(revision).await.map(drop)]
+    };
+    let named = |error: &Error, fact| error.fact(fact).unwrap().to::<Revision>().unwrap();
+    for refused in from(16).await {
+        let gone = refused.unwrap_err();
+        assert_eq!(gone.code(), "history.gone");
+        assert_eq!((named(&gone, "asked"), named(&gone, "oldest")), (Revision(16), Revision(17)));
+    }
+    assert!(from(17).await.iter().all(Result::is_ok));
+    // The state of the revision before it is kept as well.
+    assert!(workspace.at(Revision(16)).revision().await.is_ok());
+    assert_eq!(named(&workspace.at(Revision(15)).revision().await.unwrap_err(), "oldest").0, 16);
 }
 
 #[tokio::test]

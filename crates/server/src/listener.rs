@@ -5,7 +5,7 @@ pub(crate) mod http2;
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::{Pin, pin};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -410,7 +410,12 @@ async fn serve(
     stream: TcpStream,
     slot: Arc<ConnectionSlot>,
 ) {
-    let Some(mut stream) = greeted(&shared.settings, stream).await else { return };
+    let greeted = tokio::select! {
+        biased;
+        greeted = greeted(&shared.settings, stream) => greeted,
+        () = shared.closing.raised() => return,
+    };
+    let Some(mut stream) = greeted else { return };
     let opening = http2::opening(&shared.settings, &shared.closing, &mut stream);
     let Some(first) = opening.await else { return };
     if first == http2::PREFACE {
@@ -426,7 +431,9 @@ async fn serve(
     }
     let guarded = Arc::clone(&shared);
     let (router, slot) = (&router, &slot);
+    let has_asked = &AtomicBool::new(false);
     let service = service_fn(move |request: Request<Incoming>| {
+        has_asked.store(true, Ordering::Relaxed);
         let shared = Arc::clone(&guarded);
         async move { Ok::<_, Infallible>(http::answer(&shared, router, slot, request).await) }
     });
@@ -446,7 +453,10 @@ async fn serve(
         _ = connection.as_mut() => return,
         () = shared.closing.raised() => connection.as_mut().graceful_shutdown(),
     }
-    let _ = connection.await;
+    // Part of a first request has no answer to wait for, but the protocol would wait for the rest.
+    if has_asked.load(Ordering::Relaxed) {
+        let _ = connection.await;
+    }
 }
 
 /// Sends a peer the reason for its refusal, without reading its request.

@@ -308,6 +308,7 @@ async fn a_token_that_was_made_over_http_works_and_is_shown_once() {
         (json!({"name": " ", "grant": {"role": "reader"}}), "access.bad_name"),
         (json!({"name": "a\u{1b}[31m", "grant": {"role": "reader"}}), "access.bad_name"),
         (json!({"name": "a", "grant": {"role": "king"}}), "request.bad_field"),
+        (json!({"name": "a", "grant": {"role": "worker", "agent": "baton"}}), "request.bad_name"),
         (json!({"name": "a", "grant": {"role": "reader", "x": 1}}), "request.bad_field"),
         (json!({"name": "a"}), "request.missing_field"),
         // All its positions are empty: a list does not say which limits it means.
@@ -420,6 +421,42 @@ async fn the_workspace_of_the_tokens_is_closed_to_everyone() {
     let response = open.http().await.get("/v1/baton.access/state").await;
     assert_eq!(response.problem(), (403, "access.workspace".to_owned()));
     open.end().await;
+    harness.end().await;
+}
+
+/// Earlier versions made such tokens.
+#[tokio::test]
+async fn a_stored_token_for_the_engine_itself_is_not_accepted() {
+    let baton = in_memory(Options::default());
+    let agent = Some(AgentId::parse("ada").unwrap());
+    let made = token(&baton, Grant { agent, ..grant(Role::Worker) }).await;
+    let tokens = baton.workspace(CLOSED).unwrap().state("shared");
+    let stored = tokens.list(List::all(NamespaceName::shared())).await.unwrap().entries;
+    let mut record: Value = serde_json::from_slice(stored[0].value()).unwrap();
+    record["agent"] = "baton".into();
+    tokens.set(stored[0].key(), &record).await.unwrap();
+    let harness = Harness::on(baton, Settings { tokens: true, ..settings() }).await;
+    let bearer = format!("Bearer {made}");
+    let set = json!({"command": "state.set", "namespace": "shared", "key": "k", "value": 1});
+    let (status, refused) = ask(&mut harness.http().await, &bearer, "/v1/w/commands", &set).await;
+    assert_eq!((status, &refused["code"]), (401, &json!("access.bad_token")), "{refused}");
+    harness.end().await;
+}
+
+/// A list names it to nobody, not even where no token is required.
+#[tokio::test]
+async fn the_workspace_of_the_tokens_is_in_no_list() {
+    let mine = Grant { namespaces: patterns(&["shared"]), ..grant(Role::Worker) };
+    let (harness, bearers) = guarded(vec![grant(Role::Admin), mine]).await;
+    let mut http = harness.http().await;
+    let set = json!({"command": "state.set", "namespace": "shared", "key": "k", "value": 1});
+    assert_eq!(ask(&mut http, &bearers[0], "/v1/w/commands", &set).await.0, 200);
+    for bearer in &bearers {
+        let response =
+            http.request("GET", "/v1/w/workspaces", &[("authorization", bearer)], "").await;
+        let listed = json!({"workspaces": [{"id": "w", "revision": 1}]});
+        assert_eq!(response.json(), listed, "{}", response.status);
+    }
     harness.end().await;
 }
 

@@ -361,10 +361,13 @@ async fn a_backup_of_servers_that_export_spans_has_the_tokens_once() {
         let noted = engine.workspace(HOME).expect("it has a name").state("shared");
         eventually("it is noted", async || noted.get("otel/since").await.is_ok()).await;
     }
-    let saved = two.members[0].http().await.get("/v1/access/backup").await;
+    let mut http = two.members[0].http().await;
+    let saved = http.get("/v1/access/backup").await;
     let found = baton::backup::verify(&saved.body[..]).expect("it is complete").workspaces;
     let found: Vec<&str> = found.iter().map(|entry| entry.workspace.as_str()).collect();
     assert_eq!(found, [HOME]);
+    // No list names it, since no call can access it.
+    assert_eq!(http.get("/v1/w0/workspaces").await.json()["workspaces"], json!([]));
     two.end().await;
 }
 

@@ -3,6 +3,7 @@
 //! at once.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use baton_server::{ListenError, Server, Settings};
 use serde_json::{Value, json};
@@ -128,6 +129,22 @@ async fn a_request_that_is_still_arriving_is_refused_with_a_reason() {
         assert_eq!(peer.response().await.problem(), (503, "server.closing".to_owned()));
     }
     within(running).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_request_whose_head_is_incomplete_is_not_waited_for() {
+    let patient = Settings { farewell: Duration::from_hours(1), ..settings() };
+    let harness = Harness::with(patient).await;
+    let mut fresh = harness.http().await;
+    fresh.send("GET /v1/default/st").await;
+    let mut used = harness.http().await;
+    assert_eq!(used.get("/healthz").await.status, 200);
+    used.send("GET /v1/default/st").await;
+    // The server has read what was sent.
+    assert_eq!(harness.metric("baton_connections").await, 3);
+    let (_, running) = harness.begin_shutdown();
+    within(running).await.unwrap();
+    drop((fresh, used));
 }
 
 #[tokio::test]

@@ -125,7 +125,8 @@ impl World {
                 self.coverage.met("answer: history removed");
                 let ledger = self.auditor.ledger(workspace);
                 ledger.about(&error, workspace)?;
-                ledger.gone(asked.0, slack)
+                // The changes of a revision go with the state before it.
+                ledger.gone(asked.0.saturating_sub(1), slack)
             }
             Error::NotYet { asked, newest, .. } => {
                 demand!(asked > newest && newest == present, "revision {asked} has happened");

@@ -3,7 +3,7 @@
 import { BatonError } from "./errors.js";
 import { backoff } from "./options.js";
 import { Pulse } from "./pulse.js";
-import { pause, unref } from "./timing.js";
+import { onAbort, pause, unref } from "./timing.js";
 
 /** @import { Address, Servers } from "./address.js" */
 /** @import { Settings } from "./options.js" */
@@ -43,6 +43,8 @@ export class Connection {
   /** @type {Socket | undefined} */
   #socket;
   #end = new AbortController();
+  /** Something waits for a connection. @type {() => void} */
+  #onWanted = () => {};
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #heartbeat;
   /** Why there is no connection. */
@@ -147,9 +149,25 @@ export class Connection {
         return;
       } catch (error) {
         this.reason = error instanceof Error ? error.message : String(error);
-        if (error instanceof BatonError && error.kind === "denied") this.#events.onDenied(error);
+        if (error instanceof BatonError && error.kind === "denied") {
+          this.#events.onDenied(error);
+          await this.#untilWanted();
+        }
       }
     }
+  }
+
+  /** Connects again, if that was given up because the server refused this client. */
+  want() {
+    this.#onWanted();
+  }
+
+  async #untilWanted() {
+    await new Promise((/** @type {(value: void) => void} */ resolve) => {
+      this.#onWanted = resolve;
+      onAbort(this.#end.signal, resolve);
+    });
+    this.#onWanted = () => {};
   }
 
   /** @param {Socket} socket @param {Pulse} pulse */

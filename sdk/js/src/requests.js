@@ -26,6 +26,9 @@ import { frameOf, givingBack } from "./transport.js";
 /** @import { Settings } from "./options.js" */
 /** @import { Answer, Request } from "./transport.js" */
 
+/** The operations that have an effect before they wait. */
+const SENDS_FIRST = ["message.request", "message.reply"];
+
 /**
  * @typedef {object} Pending
  * @property {Request} request
@@ -198,16 +201,17 @@ export class Requests {
   }
 
   /**
-   * Rejects everything that is in progress.
+   * Rejects everything that is in progress. A call that only waits is cancelled by the server when
+   * its connection ends; a request or a reply to an agent was sent before it waited.
    * @param {unknown} error - For what has changed nothing; the rest has an unknown outcome.
    * @param {string} reason
    */
   rejectAll(error, reason) {
     for (const [id, { request, isSent, isUncertain, settle }] of [...this.#pending]) {
       this.#remove(id);
-      const isUnknown =
-        (isSent || isUncertain) && request.effect !== "asks" && request.waitMs === 0;
-      settle(isUnknown ? unknownOutcome(reason) : error);
+      const onlyWaits = request.waitMs > 0 && !SENDS_FIRST.includes(request.command);
+      const mayBeDone = (isSent || isUncertain) && request.effect !== "asks" && !onlyWaits;
+      settle(mayBeDone ? unknownOutcome(reason) : error);
     }
   }
 

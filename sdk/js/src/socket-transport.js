@@ -97,6 +97,7 @@ export class SocketTransport {
         reject(error);
       }
       this.#flush();
+      this.#connection.want();
     });
   }
 
@@ -132,6 +133,7 @@ export class SocketTransport {
     );
     this.#watches.add(watch);
     this.#subscribe(watch);
+    this.#connection.want();
     return watch;
   }
 

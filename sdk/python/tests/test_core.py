@@ -18,6 +18,7 @@ from baton.errors import (
     Closed,
     Conflict,
     Crowded,
+    Denied,
     LeaseLost,
     NotJson,
     OutcomeUnknown,
@@ -175,6 +176,37 @@ def test_without_a_connection_the_reason_is_the_last_one() -> None:
     error = client.core.give_up(request, 5)
     assert isinstance(error, Unreachable)
     assert "it rains" in str(error)
+
+
+REVOKED = Denied.__new__(Denied)
+BatonError.__init__(REVOKED, "access.bad_token", "the token is not valid", "ask for a new one", {})
+
+
+def test_a_server_that_refuses_the_client_ends_what_waits() -> None:
+    client = Client()
+    watcher = Watcher(client, start=1)
+    begin(client, watcher)
+    client.call("state.get", namespace="shared", key="a")
+    client.call("task.claim", wait_ms=10_000)
+    client.call("message.request", to="bob", topic="t", body=1)
+    set_plan(client)
+    lost: list[LeaseLost] = []
+    client.core.keep("a lock", "lock.renew", {"name": "a"}, ADA, 30.0, lost.append, client.now)
+    client.sent()
+    client.core.broken("the server closed")
+    set_plan(client)
+    client.core.denied(REVOKED, client.now)
+    client.deliver()
+    # What was sent may have been executed; a call that waits was cancelled with its connection.
+    asked, claimed, requested, uncertain, unsent = client.outcomes
+    assert asked is claimed is unsent is REVOKED
+    assert isinstance(requested, OutcomeUnknown)
+    assert isinstance(uncertain, OutcomeUnknown)
+    assert watcher.taken() == [REVOKED]
+    # Nothing is left for a next connection, until something is asked again.
+    assert not client.core.is_wanted
+    set_plan(client)
+    assert client.core.is_wanted
 
 
 def test_what_was_uncertain_stays_so_until_it_is_answered() -> None:

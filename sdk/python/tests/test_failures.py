@@ -16,7 +16,9 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -232,6 +234,55 @@ def test_wrong_tokens(start_server: StartServer) -> None:
     with baton.connect(server.url, token=right) as b:
         b.state.set("k", 1)
         b.artifacts.put(b"with the token")
+
+
+def made_token(server: Server) -> tuple[str, Callable[[], None]]:
+    """A token for a worker, and what revokes it."""
+    right = next(line.split("=")[1] for line in server.text.splitlines() if "BATON_TOKEN=" in line)
+
+    def ask(method: str, path: str, body: object = None) -> dict[str, object]:
+        request = urllib.request.Request(
+            f"{server.url}/v1/access/tokens{path}",
+            method=method,
+            data=json.dumps(body).encode(),
+            headers={"Authorization": f"Bearer {right}", "Content-Type": "application/json"},
+        )
+        with urllib.request.urlopen(request) as response:
+            return json.load(response)
+
+    made = ask("POST", "", {"name": "worker", "grant": {"role": "worker"}})
+    return str(made["token"]), lambda: ask("DELETE", f"/{made['id']}") and None
+
+
+def test_what_waits_ends_when_the_token_is_revoked(start_server: StartServer) -> None:
+    server = start_server("--tokens")
+    token, revoke = made_token(server)
+    with baton.connect(server.url, token=token) as b, b.watch("**") as watch:
+        with ThreadPoolExecutor() as pool:
+            claiming = pool.submit(b.tasks.claim, wait_ms=3_600_000)
+            b.state.set("k", 1)
+            assert next(watch).type == "state.set"
+            revoke()
+            with pytest.raises(baton.Denied):
+                claiming.result(60)
+            with pytest.raises(baton.Denied):
+                next(watch)
+        # A later call connects again, and is refused again.
+        with pytest.raises(baton.Denied):
+            b.state.get("k")
+
+
+async def test_what_waits_ends_when_the_token_is_revoked_async(start_server: StartServer) -> None:
+    server = start_server("--tokens")
+    token, revoke = made_token(server)
+    async with await baton.connect_async(server.url, token=token) as b:
+        claiming = asyncio.create_task(b.tasks.claim(wait_ms=3_600_000))
+        await b.state.set("k", 1)
+        await asyncio.to_thread(revoke)
+        with pytest.raises(baton.Denied):
+            await asyncio.wait_for(claiming, 60)
+        with pytest.raises(baton.Denied):
+            await b.state.get("k")
 
 
 def test_an_older_server_does_not_know_a_field_and_a_newer_one_lacks_one(b: baton.Baton) -> None:

@@ -2,9 +2,9 @@
 //!
 //! ```text
 //!   run: serve ──broken──▶ back off ───────▶ dial ──▶ serve …
-//!           │                  ▲               │
-//!           │ finished         └── failed ─────┘
-//!           ▼
+//!           │                ▲  ▲              │ │
+//!           │ finished       │  └── failed ────┘ │ refused: all calls end with the reason
+//!           ▼                └── next call ──────┘
 //!         close
 //! ```
 //!
@@ -19,6 +19,7 @@ mod tests;
 use std::sync::Arc;
 use std::time::Duration;
 
+use baton_core::Kind;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -77,9 +78,19 @@ async fn redial(multiplexer: &Multiplexer, servers: &Servers, failures: &mut u32
         match servers.dial(multiplexer.options()).await {
             Ok(socket) => return socket,
             Err(Error::Unreachable { reason, .. }) => multiplexer.broken(&reason),
+            Err(error) if is_final(&error) => {
+                multiplexer.denied(&error);
+                multiplexer.wanted().await;
+            }
             Err(error) => multiplexer.broken(&error.to_string()),
         }
     }
+}
+
+/// Whether the server knows this client and wants no connection with it, as when its token was
+/// revoked. Everything else can pass without the client.
+fn is_final(error: &Error) -> bool {
+    matches!(error, Error::Refused(problem) if problem.kind() == Kind::Denied)
 }
 
 /// Uses a connection until it breaks or the client is closed. `heard` becomes true when a valid

@@ -49,12 +49,15 @@ pub(crate) struct Awaits {
     pub(crate) wait_ms: u64,
     /// The caller.
     pub(crate) caller: Caller,
+    /// Whether it has no effect before it waits, as a request to an agent has.
+    pub(crate) is_all: bool,
 }
 
 impl Awaits {
     fn of(caller: &Caller, command: &Command) -> Option<Self> {
         let wait_ms = command.wait_ms()?;
-        Some(Self { wait_ms, caller: Caller { idempotency_key: None, ..caller.clone() } })
+        let caller = Caller { idempotency_key: None, ..caller.clone() };
+        Some(Self { wait_ms, caller, is_all: !command.acts_before_it_waits() })
     }
 
     /// The commands that release what a cancelled call was granted.

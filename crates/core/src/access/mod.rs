@@ -33,7 +33,7 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::names::{AgentId, NamespaceName, WorkspaceName};
+use crate::names::{AgentId, NameError, NamespaceName, WorkspaceName};
 use crate::pattern::Pattern;
 use crate::wire::{Call, FastCall};
 
@@ -204,6 +204,11 @@ impl Grant {
     /// A grant without limits.
     pub fn admin() -> Self {
         Self { role: Role::Admin, workspaces: Vec::new(), namespaces: Vec::new(), agent: None }
+    }
+
+    /// Refuses a grant for the engine's own name, which no caller may act under.
+    pub fn check_agent(&self) -> Result<(), NameError> {
+        self.agent.as_ref().map_or(Ok(()), |agent| AgentId::of_caller(agent.as_str()).map(drop))
     }
 
     /// Whether a call may be made in a workspace by an agent.

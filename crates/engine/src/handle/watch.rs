@@ -81,7 +81,7 @@ impl EngineWatch {
                 let (workspace, newest) = (workspace.clone(), registered);
                 return Err(Error::NotYet { workspace, asked: from, newest });
             }
-            past.check(before)?;
+            past.check_events_from(from)?;
             watch.next = from.max(Revision(1));
         }
         Ok(watch)

@@ -207,6 +207,7 @@ impl Tokens {
         if !is_good || name.len() > NAME_BYTES_MAX {
             return Err(TokenError::Name);
         }
+        grant.check_agent().map_err(Error::from)?;
         if self.all().await?.len() >= TOKENS_MAX {
             return Err(TokenError::TooMany);
         }

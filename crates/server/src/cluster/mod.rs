@@ -34,6 +34,7 @@ use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::http::Request;
@@ -327,7 +328,12 @@ async fn serve(
 ) {
     let settings = &front.doors.settings;
     let mut stream = if is_outer {
-        let Some(stream) = greeted(settings, stream).await else { return };
+        let greeted = tokio::select! {
+            biased;
+            greeted = greeted(settings, stream) => greeted,
+            () = front.closing.raised() => return,
+        };
+        let Some(stream) = greeted else { return };
         stream
     } else {
         stream.into()
@@ -351,9 +357,10 @@ async fn serve(
         }
         None => stream,
     };
-    let (front, slot) = (&front, &slot);
-    let service = service_fn(move |request: Request<Incoming>| async move {
-        Ok::<_, Infallible>(front.answer(slot, request).await)
+    let (front, slot, has_asked) = (&front, &slot, &AtomicBool::new(false));
+    let service = service_fn(move |request: Request<Incoming>| {
+        has_asked.store(true, Ordering::Relaxed);
+        async move { Ok::<_, Infallible>(front.answer(slot, request).await) }
     });
     let mut builder = hyper::server::conn::http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(settings.head_deadline);
@@ -366,7 +373,10 @@ async fn serve(
         _ = connection.as_mut() => return,
         () = front.closing.raised() => connection.as_mut().graceful_shutdown(),
     }
-    let _ = connection.await;
+    // Part of a first request has no answer to wait for, but the protocol would wait for the rest.
+    if has_asked.load(Ordering::Relaxed) {
+        let _ = connection.await;
+    }
 }
 
 #[cfg(test)]

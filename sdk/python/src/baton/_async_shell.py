@@ -26,6 +26,7 @@ from ._requests import Answer, Caller, Outcome
 from ._watches import Item
 from .errors import (
     Closed,
+    Denied,
     Forked,
     LeaseLost,
     ProtocolError,
@@ -129,6 +130,7 @@ class AsyncShell:
         self._timer: asyncio.TimerHandle | None = None
         self._is_flush_due = False
         self._redialing: asyncio.Task[None] | None = None
+        self._flushed: asyncio.Future[None] | None = None
         self._failures = 0
         self._has_heard = False
 
@@ -393,6 +395,8 @@ class AsyncShell:
                 self._wake_at(connection.pulse.due, now)
                 return
         messages, due = self._protocol.outgoing(now)
+        if self._flushed is not None and not self._flushed.done():
+            self._flushed.set_result(None)
         if connection is not None:
             for message in messages:
                 connection.link.send(message)
@@ -453,6 +457,11 @@ class AsyncShell:
             self._failures += 1
             try:
                 await self._connect()
+            except Denied as error:
+                self._protocol.denied(error, time.monotonic())
+                self._run_deliveries()
+                await self._until_wanted()
+                continue
             except BatonError as error:
                 self._protocol.broken(error.detail)
                 self._run_deliveries()
@@ -460,6 +469,12 @@ class AsyncShell:
             if self._connection is not None:
                 self._redialing = None
                 return
+
+    async def _until_wanted(self) -> None:
+        """Waits until something waits for a connection."""
+        while not self._protocol.is_wanted and not self._protocol.is_closed:
+            self._flushed = self._loop.create_future()
+            await self._flushed
 
     # The calls that watches use.
 

@@ -208,7 +208,7 @@ class Protocol:
             uncertain = request.is_uncertain and request.effect is not Effect.REPEATABLE
             error = OutcomeUnknown("the client was closed") if uncertain else Closed()
             self._deliver(request.deliver, error)
-        self._deliveries += self._watches.close()
+        self._deliveries += self._watches.end_all(Closed())
 
     def _check_open(self) -> None:
         if self._is_closed:
@@ -227,6 +227,20 @@ class Protocol:
         for request, error in self._requests.broken(reason):
             self._deliver(request.deliver, error)
         self._watches.broken()
+
+    def denied(self, error: BatonError, now: float) -> None:
+        """The server refuses this client, which no repetition changes: what waits for the
+        connection ends with the error, except commands that may have been executed."""
+        self._is_open = False
+        self._down_reason = error.detail
+        for request in self._requests.drain():
+            self._settle(request, _after_denial(request, error), now)
+        self._deliveries += self._watches.end_all(error)
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether something waits for a connection."""
+        return self._requests.has_unsent or self._watches.has_due
 
     def outgoing(self, now: float) -> tuple[list[bytes], float | None]:
         """The bytes to send now, and the time of the next call without another event."""
@@ -325,13 +339,15 @@ class Protocol:
         request, unwanted = self._requests.answered(number, outcome)
         for each in unwanted:
             self._give_back(each)
-        if request is None:
-            return
-        renewal = self._renewals.pop(number, None)
+        if request is not None:
+            self._settle(request, outcome, now)
+
+    def _settle(self, request: Request, outcome: Outcome, now: float) -> None:
+        renewal = self._renewals.pop(request.id, None)
         if renewal is not None:
             self._renewed(*renewal, outcome, now)
             return
-        kept = self._readings.pop(number, None)
+        kept = self._readings.pop(request.id, None)
         if kept is not None:
             kept.has_read(outcome, now)
             return
@@ -361,6 +377,18 @@ class Protocol:
 
 def _ignore(_: object) -> None:
     pass
+
+
+def _after_denial(request: Request, error: BatonError) -> BatonError:
+    """The outcome of a request that the server will not answer, since it refuses the client. A call
+    that only waits was cancelled with the connection; a request or a reply was sent before that."""
+    name = "" if request.operation is None else request.operation.name
+    only_waits = request.wait_ms > 0 and name not in ("message.request", "message.reply")
+    may_be_done = request.is_uncertain and request.effect is not Effect.REPEATABLE
+    if may_be_done and not only_waits:
+        detail = f"the connection broke before the answer came, and then: {error.detail}"
+        return OutcomeUnknown(detail)
+    return error
 
 
 def _count(value: object) -> int:

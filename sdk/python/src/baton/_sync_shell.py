@@ -34,7 +34,7 @@ from ._protocol import Protocol
 from ._pulse import Beat, Pulse
 from ._requests import Answer, Caller, Outcome, Request
 from ._watches import Item
-from .errors import Closed, Forked, LeaseLost, ProtocolError, Unreachable
+from .errors import Closed, Denied, Forked, LeaseLost, ProtocolError, Unreachable
 
 _READ_BYTES = 256 << 10
 _GOODBYE = 1.0
@@ -199,6 +199,8 @@ class SyncShell:
         self._is_forked = False
         self._is_abandoned = False
         self._sleeping_until: float = 0.0
+        self._is_resting = False
+        """The thread connects again when something waits for a connection."""
         self._connection: _Connection | None = dial_any(endpoint, options)
         self._protocol.connected()
         self._wake_read, self._wake_write = socket.socketpair()
@@ -405,7 +407,7 @@ class SyncShell:
             with contextlib.suppress(OSError):
                 connection.write()
         has_unsent = connection is not None and connection.unsent
-        if has_unsent or (due is not None and due < self._sleeping_until):
+        if has_unsent or self._is_resting or (due is not None and due < self._sleeping_until):
             self._wake()
 
     def _wake(self) -> None:
@@ -438,24 +440,31 @@ class SyncShell:
                 break
             # A connection on which nothing is heard before it breaks is a failure too.
             failures += 1
-            self._connect()
+            if not self._connect() and not self._pause(None):
+                break
         with self._lock:
             self._protocol.over()
         self._run_deliveries()
         self._wake_read.close()
         self._wake_write.close()
 
-    def _connect(self) -> None:
+    def _connect(self) -> bool:
+        """Tries to connect; false if the server refuses this client."""
         try:
             connection = dial_any(self.endpoint, self.options)
         except BatonError as error:
+            is_denied = isinstance(error, Denied)
             with self._lock:
-                self._protocol.broken(error.detail)
+                if is_denied:
+                    self._protocol.denied(error, time.monotonic())
+                else:
+                    self._protocol.broken(error.detail)
             self._run_deliveries()
-            return
+            return not is_denied
         with self._lock:
             self._connection = connection
             self._protocol.connected()
+        return True
 
     def _run_deliveries(self) -> None:
         with self._lock:
@@ -466,9 +475,10 @@ class SyncShell:
     def _is_done(self) -> bool:
         return self._is_abandoned or (self._protocol.is_closed and self._protocol.is_idle)
 
-    def _pause(self, seconds: float) -> bool:
-        """Waits before connecting again, and lets leases expire; false if the client is closed."""
-        until = time.monotonic() + seconds
+    def _pause(self, seconds: float | None) -> bool:
+        """Waits before connecting again, for this time or until a connection is wanted, and lets
+        leases expire; false if the client is closed."""
+        until = None if seconds is None else time.monotonic() + seconds
         with selectors.DefaultSelector() as selector:
             selector.register(self._wake_read, selectors.EVENT_READ)
             while True:
@@ -477,12 +487,14 @@ class SyncShell:
                     if self._protocol.is_closed or self._is_abandoned:
                         return False
                     _, due = self._protocol.outgoing(time.monotonic())
+                    self._is_resting = until is None and not self._protocol.is_wanted
                 self._run_deliveries()
-                left = until - time.monotonic()
-                if left <= 0:
+                left = None if until is None else until - time.monotonic()
+                if (left is None and not self._is_resting) or (left is not None and left <= 0):
                     return True
                 if due is not None:
-                    left = min(left, max(due - time.monotonic(), 0))
+                    soon = max(due - time.monotonic(), 0)
+                    left = soon if left is None else min(left, soon)
                 if selector.select(left):
                     self._drain_wakes()
 

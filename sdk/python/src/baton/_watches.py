@@ -300,18 +300,23 @@ class Watches:
             if watched.state in (State.ASKED, State.LIVE):
                 watched.state, watched.subscription = State.DUE, None
 
-    def close(self) -> list[Delivery]:
-        """Nothing will come any more."""
+    @property
+    def has_due(self) -> bool:
+        """Whether a watch is to be subscribed."""
+        return any(watched.state is State.DUE for watched in self._watched.values())
+
+    def end_all(self, error: BatonError) -> list[Delivery]:
+        """Nothing will come any more, for this reason."""
         deliveries: list[Delivery] = []
         for watched in self._watched.values():
             if watched.state is State.ENDED:
                 continue
-            watched.state, watched.error = State.ENDED, Closed()
+            watched.state, watched.error = State.ENDED, error
             if watched.has_begun:
                 deliveries.append(watched.on_ready)
             else:
                 on_begun = watched.on_begun
-                deliveries.append(lambda on_begun=on_begun: on_begun(Closed()))
+                deliveries.append(lambda on_begun=on_begun: on_begun(error))
         return deliveries
 
     def poll(self, number: int) -> tuple[Item | BatonError | None, bool]:

@@ -6,8 +6,8 @@
 //!                     └────────────┘ ◀──broken──── connection
 //! ```
 //!
-//! 1. Every call ends: with an answer, or when its time is over. The error that is then reported is
-//!    chosen under the lock that also knows whether it was sent.
+//! 1. Every call ends: with an answer, when its time is over, or when the servers refuse the client.
+//!    The error that is then reported is chosen under the lock that also knows whether it was sent.
 //! 2. A call that is cancelled, or whose future is dropped, leaves nothing behind.
 //! 3. The lock is never held while waiting, and no task is woken under it.
 //!
@@ -247,7 +247,7 @@ impl Multiplexer {
         let wakers = {
             let mut registries = self.registries();
             registries.is_over = true;
-            registries.watches.close()
+            registries.watches.end_all(&Error::Closed)
         };
         wakers.into_iter().for_each(Waker::wake);
     }
@@ -266,6 +266,32 @@ impl Multiplexer {
         registries.watches.broken();
         drop(registries);
         self.leave.notify_one();
+    }
+
+    /// The servers refuse this client, which no repetition changes: what waits for the connection
+    /// ends with the error.
+    pub(crate) fn denied(&self, error: &Error) {
+        let wakers = {
+            let mut registries = self.registries();
+            registries.link = LinkState::Down(error.to_string());
+            registries.requests.denied(error);
+            registries.watches.end_all(error)
+        };
+        wakers.into_iter().for_each(Waker::wake);
+        self.leave.notify_one();
+    }
+
+    /// Ready when something waits for a connection.
+    pub(crate) async fn wanted(&self) {
+        loop {
+            {
+                let registries = self.registries();
+                if registries.requests.has_unsent() || registries.watches.has_due() {
+                    return;
+                }
+            }
+            self.work.notified().await;
+        }
     }
 
     /// The frames to send now, and when the next ones become due.

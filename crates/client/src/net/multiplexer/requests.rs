@@ -197,6 +197,28 @@ impl Requests {
         }
     }
 
+    /// The servers refuse this client: everything ends with the error, except commands that may have
+    /// been executed. A call that only waits has no other effect than what it was granted, and the
+    /// server has cancelled it with its connection.
+    pub(super) fn denied(&mut self, error: &Error) {
+        self.given_up.clear();
+        self.unsent.clear();
+        self.bytes = 0;
+        self.patient = 0;
+        for (_, pending) in std::mem::take(&mut self.pending) {
+            let only_waits = pending.awaits.is_some_and(|awaits| awaits.is_all);
+            let may_be_done = pending.is_uncertain && pending.effect != Effect::Asks && !only_waits;
+            let error = if may_be_done {
+                let reason =
+                    format!("the connection broke before the answer came, and then: {error}");
+                Error::Unknown { reason }
+            } else {
+                error.clone()
+            };
+            let _ = pending.sender.send(Err(error));
+        }
+    }
+
     /// Cancels a request. Returns what is known about it.
     pub(super) fn withdraw(&mut self, id: u64) -> Option<Fate> {
         let is_in_flight = !self.unsent.contains(&id);

@@ -6,7 +6,9 @@ use std::task::Context;
 use std::time::Duration;
 
 use baton_core::lock::{self, Acquire};
-use baton_core::{AgentId, LockName, Pattern, WorkspaceName};
+use baton_core::wire::Problem;
+use baton_core::{AgentId, Kind, LockName, Pattern, WorkspaceName};
+use serde_json::json;
 
 use super::*;
 use crate::net::frames::Expects;
@@ -308,6 +310,37 @@ async fn a_grant_to_an_abandoned_call_is_released() {
     drop(call);
     multiplexer.received(r#"{"id":2,"revision":8,"result":null}"#).unwrap();
     assert!(outgoing(&multiplexer).is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_waits_for_a_connection_after_a_denial_until_something_is_asked() {
+    let multiplexer = multiplexer(Options::default());
+    let denial = Problem::new("access.bad_token", Kind::Denied, &"no", "ask", &json!({}));
+    let denial = Error::Refused(Box::new(denial));
+    let mut waiting = pin!(multiplexer.call(1, acquire(1, 1_000), Effect::ChangesOnce));
+    let mut sent = pin!(multiplexer.call(2, encoded("a"), Effect::ChangesOnce));
+    let mut asked = pin!(multiplexer.call(3, encoded("b"), Effect::Asks));
+    assert!(is_pending(waiting.as_mut()) && is_pending(sent.as_mut()));
+    assert!(is_pending(asked.as_mut()));
+    assert_eq!(outgoing(&multiplexer).len(), 3);
+    multiplexer.broken("it rains");
+    let caller = caller();
+    let mut unsent = pin!(multiplexer.call(4, encoded("c"), Effect::Changes));
+    let mut watch = pin!(multiplexer.watch(&caller, everything()));
+    assert!(is_pending(unsent.as_mut()) && is_pending(watch.as_mut()));
+    multiplexer.denied(&denial);
+    // A command that was sent may have been executed; one that waits was cancelled.
+    assert_eq!(waiting.await.unwrap_err(), denial);
+    assert_eq!(sent.await.unwrap_err().code(), "client.unknown_outcome");
+    assert_eq!(asked.await.unwrap_err(), denial);
+    assert_eq!(unsent.await.unwrap_err(), denial);
+    assert_eq!(watch.await.unwrap_err(), denial);
+    assert!(is_pending(pin!(multiplexer.wanted())));
+    let mut next = pin!(multiplexer.call(5, encoded("d"), Effect::Asks));
+    assert!(is_pending(next.as_mut()));
+    multiplexer.wanted().await;
+    multiplexer.connected();
+    assert_eq!(outgoing(&multiplexer), ["d"]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -294,14 +294,22 @@ impl Watches {
         }
     }
 
-    /// Ends all watches.
-    pub(super) fn close(&mut self) -> Vec<Waker> {
+    /// Whether a watch is to be subscribed.
+    pub(super) fn has_due(&self) -> bool {
+        self.watched.values().any(|watched| matches!(watched.state, WatchState::Due(_)))
+    }
+
+    /// Ends all watches with an error.
+    pub(super) fn end_all(&mut self, error: &Error) -> Vec<Waker> {
         let mut wakers = Vec::new();
         for watched in self.watched.values_mut() {
             match watched.begin.take() {
-                Some(begin) => drop(begin.send(Err(Error::Closed))),
+                Some(begin) => {
+                    watched.state = WatchState::Reported;
+                    let _ = begin.send(Err(error.clone()));
+                }
                 None if matches!(watched.state, WatchState::Ended(_) | WatchState::Reported) => {}
-                None => wakers.extend(watched.end(Error::Closed)),
+                None => wakers.extend(watched.end(error.clone())),
             }
         }
         wakers

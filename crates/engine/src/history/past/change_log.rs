@@ -61,7 +61,7 @@ impl<L: Log> Past<'_, L> {
         let oldest = match query.from {
             Some(from) => {
                 // The changes of a revision can be computed if the state before it is known.
-                self.check(Revision(from.0.saturating_sub(1)).min(self.present))?;
+                self.check_events_from(from)?;
                 from.max(Revision(1))
             }
             None => self.floor.next(),

@@ -104,7 +104,7 @@ impl<L: Log> Past<'_, L> {
         let first = match query.from {
             None => kept,
             Some(At::Revision(from)) => {
-                self.check(Revision(from.0.saturating_sub(1)).min(self.present))?;
+                self.check_events_from(from)?;
                 from.max(Revision(1))
             }
             Some(At::Time(moment)) => self.first_since(moment)?,

@@ -162,6 +162,17 @@ impl<L: Log> Past<'_, L> {
         Ok(())
     }
 
+    /// Refuses revisions whose events were dropped: the oldest from which events can be read is the
+    /// one after the oldest whose state can be.
+    pub fn check_events_from(&self, from: Revision) -> Result<(), Error> {
+        match self.check(Revision(from.0.saturating_sub(1)).min(self.present)) {
+            Err(Error::Gone { workspace, oldest, origin, .. }) => {
+                Err(Error::Gone { workspace, asked: from, oldest: oldest.next(), origin })
+            }
+            checked => checked,
+        }
+    }
+
     fn batch(&self, revision: Revision) -> Result<Batch, Error> {
         Ok(codec::decode(&self.frame(revision)?)?)
     }
