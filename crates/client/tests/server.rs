@@ -611,3 +611,35 @@ async fn a_server_refuses_invalid_patterns_and_revisions_that_are_gone() {
     client.close().await;
     running.stop().await;
 }
+
+/// It has no idempotency key, so it is not sent again when the connection breaks.
+#[tokio::test]
+async fn a_live_request_is_answered_once_or_lost_with_the_server() {
+    let running = Running::start(in_memory(), anywhere()).await;
+    let lab = client(running.address).await.workspace("lab").unwrap();
+    let (ada, bob) = (lab.as_agent("ada").unwrap(), lab.as_agent("bob").unwrap());
+    bob.agents().register().await.unwrap();
+    assert!(bob.messages().receive().await.unwrap().is_empty(), "it can receive from now on");
+    let ask = |body: i64| {
+        let ada = ada.clone();
+        tokio::spawn(async move { ada.messages().request("bob", body).keep(false).await })
+    };
+    let received = async || {
+        loop {
+            let found = bob.messages().receive().wait_ms(60_000).await.unwrap();
+            if let Some(message) = found.into_iter().next() {
+                return message;
+            }
+        }
+    };
+    let asking = ask(1);
+    let request = patiently(received()).await;
+    assert_eq!(request.keep, Some(false));
+    bob.messages().reply(request.id.as_str(), 2).await.unwrap();
+    let answered = patiently(asking).await.unwrap().unwrap();
+    assert_eq!((answered.request, answered.body.to::<i64>().unwrap()), (request.id, 2));
+    let asking = ask(3);
+    patiently(received()).await;
+    running.stop().await;
+    assert!(patiently(asking).await.unwrap().is_err(), "it is lost, and its caller learns that");
+}

@@ -45,9 +45,18 @@ async fn requests_are_answered_and_mail_is_acknowledged() {
         let asked = lab.messages().request_handler("double", number).await.unwrap();
         assert_eq!(asked.body.to::<i64>().unwrap(), number * 2);
     }
-    for bad in [-1, 13] {
-        let refused = lab.messages().request_handler("double", bad).await.unwrap_err();
-        assert_eq!(refused.code(), "message.handler_failed");
+    // Live requests need nothing of a service, and leave nothing behind.
+    let all = || List { agent: Some(bob.agent().clone()), ..List::default() };
+    let kept = lab.messages().page(all()).await.unwrap().0.len();
+    for number in 5..8 {
+        let asked = lab.messages().request_handler("double", number).keep(false).await.unwrap();
+        assert!(asked.request.is_live());
+        assert_eq!(asked.body.to::<i64>().unwrap(), number * 2);
+    }
+    assert_eq!(lab.messages().page(all()).await.unwrap().0.len(), kept);
+    for (bad, keep) in [(-1, true), (13, true), (-1, false)] {
+        let request = lab.messages().request_handler("double", bad).keep(keep);
+        assert_eq!(request.await.unwrap_err().code(), "message.handler_failed");
     }
     let acked = async {
         let list = || List { status: Some(Status::Acked), ..List::default() };
@@ -58,7 +67,7 @@ async fn requests_are_answered_and_mail_is_acknowledged() {
     patiently(acked).await;
     end.send(()).unwrap();
     let served = patiently(serving).await.unwrap().unwrap();
-    assert_eq!(served, Served { answered: 6, failed: 2, lost: 0 });
+    assert_eq!(served, Served { answered: 9, failed: 3, lost: 0 });
     assert!(lab.messages().handlers(None).await.unwrap().is_empty(), "they go with the session");
     let refused = lab.messages().request_handler("double", 1).await.unwrap_err();
     assert_eq!(refused.code(), "message.no_handler");

@@ -61,7 +61,8 @@ pub use reply::{Answer, Reply};
 pub use signal::Signal;
 pub use space::batch::Batch;
 pub use space::{
-    CallOutcome, CommitProgress, Committed, Ended, FastSet, Space, StorageQuota, Suspended,
+    CallOutcome, CommitProgress, Committed, Ended, FastSet, LiveCall, LiveDelivery, LiveEffects,
+    Space, StorageQuota, Suspended,
 };
 pub use state::Entry;
 pub use time::Timestamp;

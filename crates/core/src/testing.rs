@@ -34,6 +34,7 @@
 mod asked;
 mod contents;
 mod handoffs;
+mod live;
 mod pipelines;
 mod render;
 
@@ -46,6 +47,7 @@ use serde_json::json;
 
 use crate::command::{Query, Request};
 use crate::event::Event;
+use crate::message::LiveRequests;
 use crate::messagepack;
 use crate::names::AgentId;
 use crate::primitive;
@@ -157,6 +159,8 @@ fn check_reached(
 /// A space and its batches.
 pub(crate) struct World {
     pub(crate) space: Space,
+    /// The open live requests, which no batch is about.
+    live: LiveRequests,
     is_new: bool,
     batches: Vec<Batch>,
     codes: BTreeSet<String>,
@@ -184,7 +188,8 @@ impl World {
     pub(crate) fn new(space: Space) -> Self {
         space.check();
         let is_new = space.head() == Space::default().head();
-        Self { space, is_new, batches: Vec::new(), codes: BTreeSet::new() }
+        let (live, batches, codes) = (LiveRequests::default(), Vec::new(), BTreeSet::new());
+        Self { space, live, is_new, batches, codes }
     }
 
     /// Every code with which a step was refused.
@@ -221,7 +226,7 @@ impl World {
         let (agent, now) = (AgentId::parse(agent).unwrap(), Timestamp(time));
         match asked {
             "time" => {
-                let mut rendered = Vec::new();
+                let mut rendered = self.expire_live(now);
                 while let Some(signal) = self.space.due(now).into_iter().next() {
                     let answer = self.signal(signal, now);
                     assert!(!answer.starts_with("refused"), "what time causes: {answer}");
@@ -230,6 +235,7 @@ impl World {
                 if rendered.is_empty() { "nothing".into() } else { rendered.join(" | ") }
             }
             "gone" => {
+                self.give_up_live();
                 let waits: Vec<_> = self.space.waits().collect();
                 let mut rendered = Vec::new();
                 for wait in waits {
@@ -251,7 +257,7 @@ impl World {
             }
             _ => match read_query(asked) {
                 Some(query) => self.query(&query),
-                None => self.commit(read_request(asked), &agent, now),
+                None => self.submit(read_request(asked), &agent, now),
             },
         }
     }
@@ -314,7 +320,7 @@ impl World {
 
     fn happened(&mut self, committed: Committed<Option<CallOutcome>>, before: Timestamp) -> String {
         let Committed { outcome, batch, ended, live, .. } = committed;
-        let batch = batch.expect("something happened");
+        let (batch, at) = (batch.expect("something happened"), self.batches.len());
         assert_eq!(batch.revision, self.space.revision());
         assert!(batch.time >= before, "time ran backwards");
         assert!(!batch.events.is_empty());
@@ -360,7 +366,12 @@ impl World {
             };
             lines.push(format!("call {wait}: {reply}"));
         }
+        let followed = self.follow_live(&batch);
+        // What follows is committed afterwards, and recorded by itself.
+        let following = self.batches.split_off(at);
         self.batches.push(batch);
+        self.batches.extend(following);
+        lines.extend(followed);
         lines.join("; ")
     }
 

@@ -22,12 +22,14 @@
 //! 2. A tail holds durable batches only, so no reader of the log sees data that could still be
 //!    lost.
 //! 3. A live event, which is not written, is delivered after everything before it is durable: it
-//!    waits for a group, and never causes one.
+//!    waits for a group, and never causes one. So does an answer about a live request, for what it
+//!    depends on.
 
 mod absent;
 mod deadlines;
 mod fast_path;
 mod group;
+mod live;
 mod local_time;
 mod offload;
 mod progress;
@@ -55,6 +57,7 @@ pub use removal::{Removed, Stays};
 use absent::Absent;
 use deadlines::move_deadline;
 use group::Group;
+use live::Live;
 use offload::{Away, RECORDS_PER_WORK, Settling, Undecided};
 
 /// Something that may be seen only when a group is durable.
@@ -118,6 +121,8 @@ pub struct Resident {
     pub watchers: Watchers,
     /// Its waiting calls.
     waiters: BTreeMap<WaitId, Arc<Waiter>>,
+    /// Its live requests, whose callers are among the waiting calls.
+    live: Live,
     /// When it was last used.
     pub used_at: Timestamp,
     /// It was read since the last check: reading the clock costs as much as the read itself.
@@ -160,6 +165,8 @@ pub struct Machine {
     /// Tails of workspaces that are not in memory.
     tails: HashMap<WorkspaceName, Tail>,
     deadlines: BTreeSet<(Timestamp, WorkspaceName)>,
+    /// Deadlines of live requests, which no log contains.
+    live_deadlines: BTreeSet<(Timestamp, WorkspaceName)>,
     /// Deadlines of workspaces that are not in memory.
     asleep: HashMap<WorkspaceName, Timestamp>,
     /// How far the times of workspaces are ahead of the clock, for those that are.
@@ -203,6 +210,7 @@ impl Machine {
             residents: hashbrown::HashMap::new(),
             tails,
             deadlines: BTreeSet::new(),
+            live_deadlines: BTreeSet::new(),
             asleep: HashMap::new(),
             ahead: HashMap::new(),
             signs_of_life: HashMap::new(),
@@ -228,7 +236,7 @@ impl Machine {
     pub fn submit(
         &mut self,
         workspace: &WorkspaceName,
-        request: Request,
+        mut request: Request,
         agent: &AgentId,
         now: Timestamp,
     ) -> Admission<Queued, Request> {
@@ -243,6 +251,15 @@ impl Machine {
         if resident.is_blocked() {
             return Admission::Retry(request, RetryAfter::Settled);
         }
+        let resident = if resident.may_be_live(&request) {
+            match self.submit_live(workspace, request, agent, now) {
+                Ok(admission) => return admission,
+                Err(back) => request = back,
+            }
+            self.residents.get_mut(workspace).expect("it was just there")
+        } else {
+            resident
+        };
         resident.used_at = now;
         let before = resident.space.revision();
         let local = resident.local(now);
@@ -337,6 +354,7 @@ impl Machine {
         if !ended.is_empty() {
             self.end_waits(workspace, ended);
         }
+        self.serve_live(workspace, now);
         admission
     }
 
@@ -525,6 +543,7 @@ impl Machine {
         }
         self.in_flight = None;
         self.open.clear();
+        self.live_deadlines.clear();
         self.durable = self.open.number;
         self.open.number += 1;
         (lost, wakers)
@@ -578,6 +597,7 @@ impl Machine {
             history,
             watchers: Watchers::default(),
             waiters: BTreeMap::new(),
+            live: Live::default(),
             used_at: now,
             is_read: false,
             snapshot,

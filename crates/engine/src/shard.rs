@@ -309,6 +309,9 @@ impl<L: Log> Shard<L> {
             }
             absent.extend(due.into_iter().filter(|name| !machine.expire(name, now)));
         }
+        let live_wakers = machine.take_live_wakers();
+        drop(machine);
+        live_wakers.wake();
         absent
     }
 

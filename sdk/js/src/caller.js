@@ -143,7 +143,9 @@ export class Caller {
     const operation = OPERATIONS[command];
     // Unknown to this release: the server decides. A repetition might have a second effect.
     const changes = operation?.changes ?? true;
-    const key = changes ? (idempotencyKey ?? this.nextKey?.()) : idempotencyKey;
+    // A live request is not remembered, so it is not repeated under a key either.
+    const isLive = command === "message.request" && fields.keep === false;
+    const key = changes && !isLive ? (idempotencyKey ?? this.nextKey?.()) : idempotencyKey;
     if (changes && token !== undefined && operation?.token === "fence") fields.token ??= token;
     if (at !== undefined && operation?.takesAt) fields.at ??= at;
     const waits = operation?.waits;

@@ -20,6 +20,7 @@ Examples:
   baton --agent bob message serve --handler sum -- ./sum.sh       in one terminal
   baton message request handler:sum '[1,2]' --timeout 10s         in another
   baton message request bob 'are you there?'                      ask an agent that is serving
+  baton message request bob 'are you there?' --live               the same, only in memory
 
 A message waits in the receiver's inbox. A request is answered by an agent that is serving now, and
 fails immediately if there is none. `serve` runs a program for every message to its agent, with the
@@ -76,6 +77,9 @@ struct Request {
     /// How long to wait for the reply [default: 30s]
     #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
     timeout: Option<u64>,
+    /// Keep the request and its reply in memory only: faster, delivered at most once
+    #[arg(long)]
+    live: bool,
     #[command(flatten)]
     trace: Trace,
 }
@@ -166,6 +170,9 @@ impl Request {
         };
         if let Some(timeout_ms) = self.timeout {
             requesting = requesting.timeout_ms(timeout_ms);
+        }
+        if self.live {
+            requesting = requesting.keep(false);
         }
         if let Some(traceparent) = self.trace.given() {
             requesting = requesting.traceparent(&traceparent);

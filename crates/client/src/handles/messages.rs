@@ -45,7 +45,7 @@ impl Messages {
     fn requesting(&self, to: Prepared<Address>, body: &impl Serialize) -> Requesting {
         let request = to.and_then(|to| {
             let body = Json::of(body)?;
-            Ok(Request { to, body, timeout_ms: None, traceparent: None })
+            Ok(Request { to, body, timeout_ms: None, keep: None, traceparent: None })
         });
         Requesting::new(&self.workspace, request)
     }
@@ -172,6 +172,9 @@ request! {
     Requesting(Request) -> Answered: |workspace, request| workspace.run(Command::Request(request));
     /// Sets how long to wait for the reply.
     timeout_ms(milliseconds: u64) |request| request.timeout_ms = Some(milliseconds);
+    /// Sets whether the request and its reply are recorded. One that is not kept is delivered at
+    /// most once, and lost with the server, the connection or the session of its handler.
+    keep(keep: bool) |request| request.keep = Some(keep);
     /// Sets the trace that it belongs to, as W3C Trace Context.
     traceparent(traceparent: &str) |request|
         request.traceparent = Some(Traceparent::parse(traceparent)?);

@@ -104,8 +104,9 @@ impl Client {
     async fn mutate(&self, caller: &Caller, mutation: Mutation) -> Result<Answer, Error> {
         let multiplexer = self.multiplexer();
         let given = caller.idempotency_key.clone();
-        let key =
-            given.or_else(|| multiplexer.options().automatic_keys.then(|| self.0.keys.next()));
+        // A live request is not remembered, so it is not repeated under a key either.
+        let is_keyed = multiplexer.options().automatic_keys && mutation.is_kept();
+        let key = given.or_else(|| is_keyed.then(|| self.0.keys.next()));
         let effect = if key.is_some() { Effect::ChangesOnce } else { Effect::Changes };
         let id = multiplexer.next_id();
         let encoded = frames::mutation(id, caller, key.as_ref(), &mutation);

@@ -32,6 +32,20 @@ impl Space {
         Ok(())
     }
 
+    /// Refuses a command whose fencing token is not live, or belongs to another agent.
+    pub(super) fn check_fence(
+        &self,
+        fence: Option<Token>,
+        caller: &AgentId,
+    ) -> Result<(), Rejection> {
+        let Some(given) = fence else { return Ok(()) };
+        self.check_holder(given, caller)?;
+        let is_live = self.is_live(given);
+        #[cfg(feature = "planted")]
+        let is_live = is_live || crate::planted::is("space.stale_fence_holds");
+        if is_live { Ok(()) } else { Err(Rejection::StaleToken { given }) }
+    }
+
     /// Refuses a command with the token of another agent.
     pub(super) fn check_own_token(
         &self,

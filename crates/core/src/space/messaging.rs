@@ -15,4 +15,9 @@ impl View for TablesView<'_> {
     fn capable(&self, capability: &str) -> Vec<AgentId> {
         self.agent.capable(capability).cloned().collect()
     }
+
+    fn capabilities(&self, agent: &AgentId) -> Vec<String> {
+        let agent = self.agent.get(agent).filter(|it| it.status == agent::Status::Active);
+        agent.into_iter().flat_map(|it| &it.capabilities).cloned().collect()
+    }
 }

@@ -30,6 +30,7 @@ mod fork_seed;
 mod handoffs;
 mod head;
 mod holders;
+mod live_calls;
 mod messaging;
 mod pipelines;
 mod queries;
@@ -52,6 +53,7 @@ pub use effort::RulesTooCostly;
 pub use fast_set::FastSet;
 pub(crate) use handoffs::SpaceView;
 pub use head::Head;
+pub use live_calls::{LiveCall, LiveDelivery, LiveEffects};
 pub use quota::StorageQuota;
 pub(crate) use reply_plan::ReplyPlan;
 pub use suspension::{CommitProgress, Suspended};
@@ -459,14 +461,8 @@ impl Space {
                 return self.run(command, stamp, commit);
             }
             Mutation::Fenced { token, command } => {
-                self.check_holder(token, &stamp.agent)?;
+                self.check_fence(Some(token), &stamp.agent)?;
                 self.check_own_token(&command, stamp)?;
-                let is_live = self.is_live(token);
-                #[cfg(feature = "planted")]
-                let is_live = is_live || crate::planted::is("space.stale_fence_holds");
-                if !is_live {
-                    return Err(Rejection::StaleToken { given: token });
-                }
                 return self.run(*command, stamp, commit);
             }
             Mutation::Transaction { require, commands, optional } => (require, commands, optional),

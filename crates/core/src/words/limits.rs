@@ -70,6 +70,11 @@ pub const REQUEST_BYTES_MAX: usize = 256 << 10;
 pub const REQUESTS_PER_AGENT_MAX: usize = 64;
 /// Maximum total size of all but the last of them, in bytes.
 pub const REQUESTS_BYTES_PER_AGENT_MAX: usize = 1 << 20;
+/// Maximum number of live requests of a workspace that are not answered: each is a waiting call and
+/// a record in memory, and more than agents can answer in time are better refused at once.
+pub const LIVE_REQUESTS_MAX: usize = if cfg!(test) { 4 } else { 10_000 };
+/// Maximum total size of all but the last of them, in bytes.
+pub const LIVE_REQUESTS_BYTES_MAX: usize = 64 << 20;
 /// Default timeout of a request.
 pub const REQUEST_MS_DEFAULT: u64 = 30_000;
 /// Longest time after which an unacknowledged message is delivered again: a day.

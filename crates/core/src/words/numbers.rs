@@ -67,3 +67,19 @@ number!(
     /// A waiting call: the revision of the commit that queued it, so that it is unique.
     WaitId
 );
+
+impl WaitId {
+    /// No revision is as large.
+    const LIVE: u64 = 1 << 63;
+
+    /// The call that waits for the reply to a live request, by the number of the request. No event
+    /// is about such a call.
+    pub fn of_live(number: u64) -> Self {
+        Self(Self::LIVE | number)
+    }
+
+    /// The number of its live request, if it waits for the reply to one.
+    pub fn live_number(self) -> Option<u64> {
+        (self.0 >= Self::LIVE).then_some(self.0 & !Self::LIVE)
+    }
+}

@@ -3,6 +3,7 @@
 //! ```text
 //!   deadlines of workspaces in memory ─┐
 //!   deadlines of those that are not ───┼──▶ the alarm: until then the driver sleeps
+//!   deadlines of live requests ────────┤
 //!   deferred writes ───────────────────┘
 //! ```
 
@@ -44,10 +45,12 @@ impl Machine {
 
     /// Workspaces with a due deadline.
     pub fn due(&self, now: Timestamp) -> Vec<WorkspaceName> {
-        let due = self.deadlines.iter().take_while(|(moment, _)| *moment <= now);
+        let is_due = |(moment, _): &&(Timestamp, WorkspaceName)| *moment <= now;
+        let due = self.deadlines.iter().take_while(is_due);
+        let live = self.live_deadlines.iter().take_while(is_due);
         // Actions that are due in a workspace whose tables are away are done when the tables are
         // back.
-        let due = due.filter(|(_, workspace)| !self.is_blocked(workspace));
+        let due = due.chain(live).filter(|(_, workspace)| !self.is_blocked(workspace));
         due.map(|(_, workspace)| workspace.clone()).collect()
     }
 
@@ -59,7 +62,8 @@ impl Machine {
 
     /// The next deadline of all workspaces.
     pub fn next_deadline(&self) -> Option<Timestamp> {
-        self.deadlines.first().map(|(moment, _)| *moment)
+        let first = [&self.deadlines, &self.live_deadlines].map(BTreeSet::first);
+        first.into_iter().flatten().map(|(moment, _)| *moment).min()
     }
 
     /// The driver has written the open group, and sleeps until the next deadline. While writes are
@@ -90,6 +94,8 @@ impl Machine {
         if resident.is_blocked() {
             return true;
         }
+        self.expire_live(workspace, now);
+        let resident = self.residents.get_mut(workspace).expect("it was just there");
         let due = resident.due(&mut self.deadlines, workspace, now);
         for signal in due {
             // The rest stays due.
@@ -111,6 +117,7 @@ impl Resident {
         now: Timestamp,
     ) -> Vec<Signal> {
         let local = self.local(now);
+        self.hear_live(local);
         let due = self.space.due(local);
         let deadline = self.space.next_deadline();
         move_deadline(deadlines, workspace, &mut self.deadline, deadline, self.ahead_ms);

@@ -438,6 +438,10 @@ impl Machine {
         for wait in away.given_up {
             self.give_up_wait(workspace, wait, now);
         }
+        if let Some(resident) = self.residents.get_mut(workspace).filter(|it| !it.is_away()) {
+            resident.look_for_live_receivers();
+            self.serve_live(workspace, now);
+        }
         if !self.is_blocked(workspace) {
             self.release(workspace);
         }
@@ -445,7 +449,8 @@ impl Machine {
 
     /// A worker has failed: what it had is gone, and so is the workspace until it is loaded again.
     pub fn lose(&mut self, workspace: &WorkspaceName, error: &Error) {
-        let Some(resident) = self.residents.remove(workspace) else { return };
+        let Some(mut resident) = self.residents.remove(workspace) else { return };
+        self.forget_live(workspace, &mut resident);
         let resident = *resident;
         self.asleep.extend(resident.alarm().map(|moment| (workspace.clone(), moment)));
         let away = resident.away.into_iter().filter_map(|away| away.caller);
@@ -477,6 +482,7 @@ impl Machine {
         (batch, live): (Batch, Vec<Batch>),
         encoded: Option<Encoded>,
     ) {
+        self.follow_with_live(workspace, &batch);
         let resident = self.residents.get_mut(workspace).expect("it has just decided");
         resident.enter(&mut self.open, workspace, before);
         let bytes = match encoded {
@@ -506,6 +512,10 @@ impl Machine {
 
     /// Cancels a wait whose caller has gone.
     pub(super) fn give_up_wait(&mut self, workspace: &WorkspaceName, wait: WaitId, now: Timestamp) {
+        if wait.live_number().is_some() {
+            self.give_up_live(workspace, wait, now);
+            return;
+        }
         let Some(resident) = self.residents.get_mut(workspace) else { return };
         if let Some(away) = &mut resident.away {
             away.given_up.push(wait);

@@ -112,6 +112,7 @@ impl Machine {
         let mut resident = self.residents.remove(workspace).expect("it was just there");
         let (deadline, ahead_ms) = (resident.deadline, resident.ahead_ms);
         move_deadline(&mut self.deadlines, workspace, &mut resident.deadline, None, ahead_ms);
+        self.forget_live(workspace, &mut resident);
         let resident = *resident;
         let (space, tail) = (resident.space.into_space(), resident.history.tail);
         let (watchers, waiters) = (resident.watchers, resident.waiters);

@@ -1,6 +1,7 @@
 //! Bugs found by the simulator, as readable scenarios.
 
 mod clocks;
+mod live;
 mod offload;
 
 use std::path::PathBuf;

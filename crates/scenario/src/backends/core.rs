@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use baton_core::access::Viewer;
+use baton_core::message::{LiveEnded, LiveRequests};
 use baton_core::wire::Call;
 use baton_core::{
-    AgentId, Answer, Batch, CallOutcome, Committed, Mutation, Notice, Request, Signal, Space,
-    Timestamp, WaitId,
+    AgentId, Answer, Batch, CallOutcome, Committed, LiveCall, LiveDelivery, Mutation, Notice,
+    Rejection, Reply, Request, Signal, Space, Timestamp, WaitId,
 };
 use serde_json::Value;
 
@@ -20,6 +21,8 @@ use crate::script::ScriptedCall;
 #[derive(Default)]
 pub struct CoreBackend {
     space: Space,
+    /// The open live requests, which the rules keep beside the space.
+    live: LiveRequests,
     now_ms: u64,
     batches: Vec<Arc<Batch>>,
     /// The waiting calls, in order of arrival.
@@ -31,6 +34,69 @@ pub struct CoreBackend {
 impl CoreBackend {
     fn now(&self) -> Timestamp {
         BEGINNING.after(self.now_ms)
+    }
+
+    /// An answer, or a waiting call.
+    fn submit(&mut self, request: Request, agent: &AgentId) -> Result<Value, WaitId> {
+        let now = self.now();
+        let revision = self.space.revision();
+        let answered = |reply| Ok(rendered(&Answer { revision, reply }));
+        match self.space.live_call(&mut self.live, request, agent, now) {
+            LiveCall::Commit(request) => self.commit(request, agent),
+            LiveCall::Refused(rejection) => Ok(refused(&rejection)),
+            LiveCall::Received(reply) => answered(reply),
+            LiveCall::Waits(wait, delivery) => {
+                if let Some(delivery) = delivery {
+                    self.deliver(delivery);
+                }
+                Err(wait)
+            }
+            LiveCall::Replied(reply, ended) => {
+                self.end_live(ended);
+                answered(reply)
+            }
+            LiveCall::RepliesAndReceives { request, answer, next } => {
+                let received = self.submit(next, agent);
+                let is_refused = received.as_ref().is_ok_and(|it| it.get("error").is_some());
+                if !is_refused && let Some((ended, _)) = self.live.reply(&request, answer, now) {
+                    self.end_live(ended);
+                }
+                received
+            }
+        }
+    }
+
+    /// A waiting call gets a live request: its wait ends.
+    fn deliver(&mut self, delivery: LiveDelivery) {
+        let LiveDelivery { wait, reply } = delivery;
+        let revision = self.space.revision();
+        if let Some(signal) = self.space.give_up(wait) {
+            self.signal(signal);
+        }
+        self.ended.insert(wait, rendered(&Answer { revision, reply }));
+    }
+
+    fn end_live(&mut self, ended: LiveEnded) {
+        let revision = self.space.revision();
+        let result = ended.result.map(Reply::from).map_err(Rejection::from);
+        let rendered = match result {
+            Ok(reply) => rendered(&Answer { revision, reply }),
+            Err(rejection) => refused(&rejection),
+        };
+        self.ended.insert(ended.wait, rendered);
+    }
+
+    /// What a commit means for live requests.
+    fn follow_live(&mut self, batch: &Batch) {
+        let effects = self.space.follow_live(Some(&mut self.live), batch);
+        effects.ended.into_iter().for_each(|ended| self.end_live(ended));
+        for agent in effects.ready {
+            let now = self.now();
+            while let Some(delivery) = self.space.serve_live(&mut self.live, &agent, now) {
+                self.deliver(delivery);
+            }
+        }
+        self.live.check();
     }
 
     /// An answer, or a waiting call.
@@ -55,7 +121,8 @@ impl CoreBackend {
 
     /// Records the effects of a commit; returns its outcome.
     fn record<O>(&mut self, committed: Committed<O>) -> O {
-        self.batches.extend(committed.batch.map(Arc::new));
+        let batch = committed.batch.map(Arc::new);
+        self.batches.extend(batch.clone());
         let revision = self.space.revision();
         self.ended.extend(committed.ended.into_iter().map(|ended| {
             let rendered = match ended.reply {
@@ -64,6 +131,9 @@ impl CoreBackend {
             };
             (ended.wait, rendered)
         }));
+        if let Some(batch) = batch {
+            self.follow_live(&batch);
+        }
         committed.outcome
     }
 
@@ -89,7 +159,7 @@ impl CoreBackend {
             }
             Call::Watch(_) | Call::Unwatch { .. } | Call::Ping => return None,
         };
-        Some(self.commit(Request { mutation, idempotency_key }, &agent))
+        Some(self.submit(Request { mutation, idempotency_key }, &agent))
     }
 }
 
@@ -100,6 +170,8 @@ impl Backend for CoreBackend {
 
     fn advance_clock(&mut self, to_ms: u64) {
         self.now_ms = to_ms;
+        let over = self.live.expire(self.now());
+        over.into_iter().for_each(|ended| self.end_live(ended));
         loop {
             let due = self.space.due(self.now());
             if due.is_empty() {

@@ -101,7 +101,8 @@ impl MessageActor {
         let timeout_ms =
             *inputs.rng.pick(&[Some(100), Some(400), Some(5_000), None, Some(600_000)]);
         let body = json(inputs);
-        MessageCommand::Request(Request { to, body, timeout_ms, traceparent: None }).into()
+        let request = Request { to, body, timeout_ms, keep: None, traceparent: None };
+        MessageCommand::Request(request).into()
     }
 
     fn receive(inputs: &mut Inputs<'_>) -> Command {

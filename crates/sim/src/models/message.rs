@@ -278,6 +278,7 @@ impl Ledger {
             updated_at: batch.time,
             revision: batch.revision,
             request: request.as_ref().map(|it| Box::new(asked(it))),
+            keep: None,
         };
         self.messages.set(batch, message);
         Ok(())

@@ -833,6 +833,8 @@
  * @property {Timestamp | null} [expires_at] - When it expires unless it is acknowledged. Absent if it does not expire.
  * @property {AgentId} from - The sender.
  * @property {MessageId} id - The id of the message. Ids sort by time.
+ * @property {boolean | null} [keep] - `false` if it is a live request, which is only in memory. Absent for everything that is
+ *   kept.
  * @property {Timestamp | null} [redeliver_at] - When it is delivered again unless it is acknowledged. Absent unless it is delivered.
  * @property {MessageId | null} [reply_to] - The message that it answers. Absent if there is none.
  * @property {Asked | null} [request] - Further fields of a request. Absent for other messages.
@@ -2440,6 +2442,9 @@
 /**
  * Optional fields of `message.request`.
  * @typedef {object} MessageRequestOptions
+ * @property {boolean | null} [keep] - Record the request and its reply. If `false`, the request is live: it is delivered at most
+ *   once, its reply goes straight to the caller, and both are only in memory. It is lost with
+ *   the server or the session of its handler, and has no idempotency key.
  * @property {number | null} [timeout_ms] - How long to wait for the reply, in milliseconds.
  * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  * @property {Traceparent | null} [traceparent] - W3C trace context (`traceparent`). Default: none.

@@ -293,10 +293,15 @@ class AsyncBaton(Handle):
         """Sends a message to an agent."""
         return types.Message(await self.call("message.send", to=to, body=body, **fields))
 
-    async def request(self, to: params.Address, body: Any, *, timeout: float = 30.0) -> Any:
+    async def request(
+        self, to: params.Address, body: Any, *, timeout: float = 30.0, keep: bool = True
+    ) -> Any:
         """Sends a request to an agent, `{"handler": name}` or `{"capability": name}`, and returns
-        the body of the answer."""
-        answered = await self.messages.request(to, body, timeout_ms=milliseconds(timeout))
+        the body of the answer. With `keep=False` it is live: only in memory, delivered at most
+        once, and not repeated if the connection breaks."""
+        answered = await self.messages.request(
+            to, body, timeout_ms=milliseconds(timeout), keep=None if keep else False
+        )
         return answered.body
 
     async def run_task(

@@ -288,10 +288,16 @@ class Baton(Handle):
         """Sends a message to an agent."""
         return types.Message(self.call("message.send", to=to, body=body, **fields))
 
-    def request(self, to: params.Address, body: Any, *, timeout: float = 30.0) -> Any:
+    def request(
+        self, to: params.Address, body: Any, *, timeout: float = 30.0, keep: bool = True
+    ) -> Any:
         """Sends a request to an agent, `{"handler": name}` or `{"capability": name}`, and returns
-        the body of the answer."""
-        return self.messages.request(to, body, timeout_ms=milliseconds(timeout)).body
+        the body of the answer. With `keep=False` it is live: only in memory, delivered at most
+        once, and not repeated if the connection breaks."""
+        answered = self.messages.request(
+            to, body, timeout_ms=milliseconds(timeout), keep=None if keep else False
+        )
+        return answered.body
 
     def run_task(self, type: str, definition: Any = None, *, wait: float | None = None) -> Any:
         """Creates a task, waits until it has finished, and returns its result."""

@@ -2354,6 +2354,7 @@ class MessagesCalls(Calls):
         to: p.Address,
         body: Any,
         *,
+        keep: bool | None = None,
         timeout_ms: int | None = None,
         traceparent: str | None = None,
         token: int | None = None,
@@ -2365,6 +2366,10 @@ class MessagesCalls(Calls):
         Args:
             to: The address: an agent id, `{"handler": name}` or `{"capability": name}`.
             body: The body: any JSON.
+            keep: Record the request and its reply. If `false`, the request is live: it is
+                delivered at most once, its reply goes straight to the caller, and both are only
+                in memory. It is lost with the server or the session of its handler, and has no
+                idempotency key.
             timeout_ms: How long to wait for the reply, in milliseconds.
             traceparent: W3C trace context (`traceparent`). Default: none.
             token: Refuses the change once the lease, hold or session of this token is over.
@@ -2372,6 +2377,8 @@ class MessagesCalls(Calls):
             timeout: Seconds after which the call fails, besides the time that it asks to wait.
         """
         sent: dict[str, Any] = {"to": to, "body": body}
+        if keep is not None:
+            sent["keep"] = keep
         if timeout_ms is not None:
             sent["timeout_ms"] = timeout_ms
         if traceparent is not None:

@@ -79,7 +79,9 @@ class Protocol:
         self._check_open()
         effect = Effect.REPEATABLE
         if not operation.asks:
-            if idempotency_key is None and self.options.automatic_keys:
+            # A live request is not remembered, so it is not repeated under a key either.
+            is_live = operation.name == "message.request" and fields.get("keep") is False
+            if idempotency_key is None and self.options.automatic_keys and not is_live:
                 idempotency_key = f"{self._key_prefix}-{next(self._keys):x}"
             effect = Effect.CHANGES if idempotency_key is None else Effect.CHANGES_ONCE
         return self._add(operation, fields, caller, deliver, effect, idempotency_key)

@@ -1200,6 +1200,7 @@ class MessagesCalls(QueuedCalls):
         to: p.Address,
         body: Any,
         *,
+        keep: bool | None = None,
         timeout_ms: int | None = None,
         traceparent: str | None = None,
     ) -> Pending[t.Answered]:
@@ -1208,10 +1209,16 @@ class MessagesCalls(QueuedCalls):
         Args:
             to: The address: an agent id, `{"handler": name}` or `{"capability": name}`.
             body: The body: any JSON.
+            keep: Record the request and its reply. If `false`, the request is live: it is
+                delivered at most once, its reply goes straight to the caller, and both are only
+                in memory. It is lost with the server or the session of its handler, and has no
+                idempotency key.
             timeout_ms: How long to wait for the reply, in milliseconds.
             traceparent: W3C trace context (`traceparent`). Default: none.
         """
         sent: dict[str, Any] = {"to": to, "body": body}
+        if keep is not None:
+            sent["keep"] = keep
         if timeout_ms is not None:
             sent["timeout_ms"] = timeout_ms
         if traceparent is not None:

@@ -2654,6 +2654,13 @@ class Message(Record):
         return self.raw["id"]
 
     @property
+    def keep(self) -> bool | None:
+        """`false` if it is a live request, which is only in memory. Absent for everything that is
+        kept.
+        """
+        return self.raw.get("keep")
+
+    @property
     def redeliver_at(self) -> datetime | None:
         """When it is delivered again unless it is acknowledged. Absent unless it is delivered.
         """

@@ -8,7 +8,7 @@ use crate::limits;
 use crate::names::{AgentId, HandlerName};
 
 /// The address of a request: an agent id, `{"handler": name}` or `{"capability": name}`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(
     untagged,

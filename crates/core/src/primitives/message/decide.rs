@@ -22,6 +22,8 @@ pub trait View {
     fn session_since(&self, agent: &AgentId) -> Option<Timestamp>;
     /// The agents with a session that have this capability.
     fn capable(&self, capability: &str) -> Vec<AgentId>;
+    /// The capabilities of an agent with a session.
+    fn capabilities(&self, agent: &AgentId) -> Vec<String>;
 }
 
 /// The outcome of a command.

@@ -25,6 +25,8 @@
 //! A reply acknowledges it. A sender that lost its connection repeats the request with its
 //! idempotency key, and gets its place or the reply.
 //!
+//! A live request (`keep: false`) is only in memory: see `live`.
+//!
 //! | part | is |
 //! |---|---|
 //! | `record` | one message as it is stored and shown |
@@ -33,6 +35,7 @@
 //! | `handlers` | which agents handle what, and which of them is next |
 //! | `mail` | the rules of sending, receiving and acknowledging |
 //! | `requests` | the rules of requests and their replies |
+//! | `live` | the open requests that are only in memory |
 //!
 //! Invariants, checked by `Table::check`:
 //!
@@ -47,6 +50,7 @@ mod address;
 mod decide;
 mod facts;
 mod handlers;
+mod live;
 pub(crate) mod mail;
 pub(crate) mod operations;
 mod payloads;
@@ -64,6 +68,7 @@ pub(crate) use decide::{Decided, decide};
 pub use decide::{View, ending, query};
 pub use facts::Facts;
 pub use handlers::{Handler, HandlerRegistry, Listener, Replaced};
+pub use live::{LiveEnded, LiveHanded, LiveRequests};
 pub use payloads::{Ack, List, Receive, Request, Respond, Send};
 pub use record::{Asked, Given, Message, Status};
 pub use refusals::Rejection;

@@ -48,9 +48,22 @@ pub struct Request {
     ))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
+    /// Record the request and its reply. If `false`, the request is live: it is delivered at most
+    /// once, its reply goes straight to the caller, and both are only in memory. It is lost with
+    /// the server or the session of its handler, and has no idempotency key.
+    #[cfg_attr(feature = "schema", schemars(extend("default" = true)))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keep: Option<bool>,
     /// W3C trace context (`traceparent`). Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traceparent: Option<Traceparent>,
+}
+
+impl Request {
+    /// Whether it is only in memory.
+    pub fn is_live(&self) -> bool {
+        self.keep == Some(false)
+    }
 }
 
 /// Replies to a request. Exactly one of `body` and `error` is required.
@@ -84,6 +97,13 @@ impl Respond {
     /// A reply that receives nothing.
     pub fn new(request: MessageId, body: Option<Json>, error: Option<Json>) -> Self {
         Self { request, body, error, wait_ms: None, redeliver_ms: None }
+    }
+
+    /// What it receives after the reply, if it does.
+    pub fn receive(&self) -> Option<Receive> {
+        self.wait_ms?;
+        let (agent, limit) = (None, Some(1));
+        Some(Receive { agent, wait_ms: self.wait_ms, limit, redeliver_ms: self.redeliver_ms })
     }
 }
 

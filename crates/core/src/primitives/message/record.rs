@@ -112,6 +112,10 @@ pub struct Message {
     /// Further fields of a request. Absent for other messages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Box<Asked>>,
+    /// `false` if it is a live request, which is only in memory. Absent for everything that is
+    /// kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keep: Option<bool>,
 }
 
 /// The further fields of a request.

@@ -157,6 +157,31 @@ crate::refusals! {
             cause: "The request timed out, or was abandoned when the handler's session ended.",
             remedy: "Discard the answer.",
         }
+        /// A live request has ended, or was lost.
+        #[error("live request `{request}` is over: it cannot be answered")]
+        LiveOver {
+            /// The request.
+            request: MessageId,
+        } => {
+            code: "message.live_over",
+            kind: Stale,
+            hint: "discard the answer: nothing waits for it",
+            cause: "The live request was answered, timed out, or its requester has gone; or it was \
+                lost because the server was restarted or the workspace moved to another server.",
+            remedy: "Discard the answer, and receive the next message.",
+        }
+        /// A live request is not remembered.
+        #[error("a live request is not kept: {what}")]
+        NotKept {
+            /// What cannot be done.
+            what: &'static str,
+        } => {
+            code: "message.not_kept",
+            kind: Invalid,
+            hint: "omit that, or send a request that is kept, which is the default",
+            cause: "A live request (`keep: false`) is only in memory, so it has no idempotency \
+                key; and neither it nor the reply to it can be part of a transaction.",
+        }
         /// An agent needs a session to register a handler.
         #[error("agent `{caller}` has no session")]
         NoSession {
@@ -217,7 +242,8 @@ crate::refusals! {
             kind: Exhausted,
             hint: "acknowledge or answer some first",
             cause: "An agent has 16 calls waiting for messages or 64 handlers, a handler has \
-                1,000 agents, or the workspace has 200,000 messages.",
+                1,000 agents, or the workspace has 200,000 messages, or 10,000 live requests or \
+                64 MiB of them.",
             remedy: "Acknowledge some first, or use fewer waiting calls.",
         }
         /// The caller's session ended while it waited for messages.

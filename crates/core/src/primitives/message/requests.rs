@@ -21,13 +21,13 @@ pub(crate) fn request(
     command: Request,
     stamp: &Stamp,
 ) -> Result<Decided, Rejection> {
-    let Request { to: address, body, timeout_ms, traceparent } = command;
-    let range = (1, limits::WAIT_MS_MAX);
-    let timeout_ms = within("timeout_ms", timeout_ms, limits::REQUEST_MS_DEFAULT, range)?;
-    json_fits("body", Some(&body), limits::REQUEST_BYTES_MAX)?;
-    if let Some(reason) = address.problem() {
-        return Err(bad("to", reason).into());
+    if command.is_live() {
+        // Live requests are no commands of a commit.
+        let what = "it cannot be part of a transaction";
+        return Err(Rejection::NotKept { what });
     }
+    let timeout_ms = check_request(&command)?;
+    let Request { to: address, body, traceparent, .. } = command;
     if let Some(decided) = repeated(table, &address, &body, stamp) {
         return decided;
     }
@@ -44,6 +44,18 @@ pub(crate) fn request(
     let sent =
         Sent { message, to, body, holds, thread, reply_to, expires_at, traceparent, request };
     Ok(Decided::waits(Event::Sent(Box::new(sent))))
+}
+
+/// Checks the fields of a request; returns how long its caller waits.
+pub(crate) fn check_request(request: &Request) -> Result<u64, Rejection> {
+    let Request { to: address, body, timeout_ms, .. } = request;
+    let range = (1, limits::WAIT_MS_MAX);
+    let timeout_ms = within("timeout_ms", *timeout_ms, limits::REQUEST_MS_DEFAULT, range)?;
+    json_fits("body", Some(body), limits::REQUEST_BYTES_MAX)?;
+    match address.problem() {
+        Some(reason) => Err(bad("to", reason).into()),
+        None => Ok(timeout_ms),
+    }
 }
 
 /// The same request with the same key was sent before, and its caller was disconnected.
@@ -112,7 +124,7 @@ fn check_desk(table: &Table, to: &AgentId) -> Result<(), Rejection> {
 }
 
 /// The agent that gets the request: among its handlers, the one whose last request is longest ago.
-fn route(
+pub(crate) fn route(
     table: &Table,
     view: &impl View,
     address: &Address,
@@ -175,6 +187,21 @@ pub(crate) fn passed_on<'a>(
     passed.collect()
 }
 
+/// Checks the fields of a reply.
+pub(crate) fn check_respond(respond: &Respond) -> Result<(), Rejection> {
+    let Respond { body, error, wait_ms, redeliver_ms, .. } = respond;
+    if wait_ms.is_none() && redeliver_ms.is_some() {
+        return Err(bad("redeliver_ms", "give it with `wait_ms`").into());
+    }
+    if body.is_some() == error.is_some() {
+        return Err(bad("body", "give either a body or an error").into());
+    }
+    for (field, json) in [("body", body), ("error", error)] {
+        json_fits(field, json.as_ref(), limits::VALUE_BYTES_MAX)?;
+    }
+    Ok(())
+}
+
 /// Replies to a request, and optionally receives the next message.
 pub(crate) fn reply(
     table: &Table,
@@ -182,16 +209,13 @@ pub(crate) fn reply(
     command: Respond,
     stamp: &Stamp,
 ) -> Result<Decided, Rejection> {
-    let Respond { request: id, body, error, wait_ms, redeliver_ms } = command;
-    if wait_ms.is_none() && redeliver_ms.is_some() {
-        return Err(bad("redeliver_ms", "give it with `wait_ms`").into());
+    check_respond(&command)?;
+    if command.request.is_live() {
+        let what = "the reply to it cannot be part of a transaction";
+        return Err(Rejection::NotKept { what });
     }
-    if body.is_some() == error.is_some() {
-        return Err(bad("body", "give either a body or an error").into());
-    }
-    for (field, json) in [("body", &body), ("error", &error)] {
-        json_fits(field, json.as_ref(), limits::VALUE_BYTES_MAX)?;
-    }
+    let receive = command.receive();
+    let Respond { request: id, body, error, .. } = command;
     let message = known(table, &id)?;
     let Some(asked) = &message.request else {
         return Err(wrong_status(message, "answered: it is not a request"));
@@ -205,26 +229,21 @@ pub(crate) fn reply(
     #[cfg(not(feature = "planted"))]
     let is_late = asked.deadline <= stamp.now;
     let (to, answer) = (message.to.clone(), Given { body, error });
-    let next = || {
-        let receive = Receive { agent: None, wait_ms, limit: Some(1), redeliver_ms };
-        mail::receive_besides(table, view, &receive, Some(&id), stamp)
-    };
+    let next = |receive: &Receive| mail::receive_besides(table, view, receive, Some(&id), stamp);
     match message.status {
         // A caller that was disconnected while it waited for the next message asks again.
-        Status::Replied if wait_ms.is_some() && asked.answer.as_ref() == Some(&answer) => {
-            return next();
-        }
-        Status::Replied => return Err(Rejection::AlreadyReplied { request: id }),
+        Status::Replied => match &receive {
+            Some(receive) if asked.answer.as_ref() == Some(&answer) => return next(receive),
+            Some(_) | None => return Err(Rejection::AlreadyReplied { request: id }),
+        },
         Status::Waiting | Status::Delivered if !is_late => {}
         status => return Err(Rejection::TooLate { request: id, status }),
     }
     let wait = table.requesters().of(&id).next().map(|waiter| waiter.wait.id);
     let holds = is_any_in(answer.body.iter().chain(&answer.error));
     let replied = Event::Replied { message: id.clone(), to, answer, holds, wait };
-    if wait_ms.is_none() {
-        return Ok(decided(id, replied));
-    }
-    let mut received = next()?;
+    let Some(receive) = receive else { return Ok(decided(id, replied)) };
+    let mut received = next(&receive)?;
     received.events.insert(0, replied);
     Ok(received)
 }

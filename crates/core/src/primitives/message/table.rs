@@ -345,6 +345,7 @@ fn sent(event: &Event, moment: &Moment<'_>) -> Message {
         revision: moment.revision,
         ended_at: None,
         request: request.as_ref().map(|it| Box::new(asked(it))),
+        keep: None,
     }
 }
 

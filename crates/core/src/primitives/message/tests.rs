@@ -300,6 +300,170 @@ scenarios! {
         (0, "bob", "inbox.ack m-0000000002",    "refused message.not_found"),
     ]
 
+    a_live_request_leaves_nothing_but_the_end_of_a_wait => [
+        (0, "bob", "inbox.receive wait_ms=9",   "message.queued bob call=1 until 9; call 1 waits"),
+        (1, "ada", "message.request bob 7 keep=false",
+            "live 1 waits; message.gave_up bob call=1 Gone; \
+             call 1: [live-1 ada>bob delivered 7]"),
+        (1, "bob", "inbox.list",                "[]"),
+        (1, "bob", "message.get live-1",        "refused message.not_found"),
+        (1, "bob", "inbox.ack live-1",          "refused message.not_found"),
+        (1, "eve", "message.reply live-1 body=8", "refused message.not_yours"),
+        (1, "bob", "message.reply live-1",      "refused message.bad_field"),
+        (1, "bob", "message.reply live-1 body=8",
+            "live-1 ada>bob replied 7; live 1: live-1 by bob: 8"),
+        (1, "bob", "message.reply live-1 body=8", "refused message.live_over"),
+        // The first of the same millisecond has no number.
+        (2, "bob", "inbox.receive wait_ms=9",   "message.queued bob call=3 until 11; call 3 waits"),
+        (2, "bob", "inbox.receive wait_ms=9",   "message.queued bob call=4 until 11; call 4 waits"),
+        (3, "ada", "message.request bob 1 keep=false",
+            "live 2 waits; message.gave_up bob call=3 Gone; \
+             call 3: [live-3 ada>bob delivered 1]"),
+        (3, "ada", "message.request bob 2 keep=false",
+            "live 3 waits; message.gave_up bob call=4 Gone; \
+             call 4: [live-3.2 ada>bob delivered 2]"),
+        (3, "bob", "message.reply live-3.2 error=5",
+            "live-3.2 ada>bob replied 2; live 3: failed 5"),
+    ]
+
+    a_live_request_waits_for_any_handler_that_asks => [
+        (0, "bob", "agent.register bob",
+            "agent.joined bob token=1 ttl=60000; namespace.created agent:bob"),
+        (0, "eve", "agent.register eve",
+            "agent.joined eve token=2 ttl=60000; namespace.created agent:eve"),
+        (0, "ada", "message.request {\"handler\":\"sum\"} 7 keep=false",
+            "refused message.no_handler"),
+        (0, "bob", "handler.register sum",      "message.handler_added sum by bob"),
+        (0, "eve", "handler.register sum",      "message.handler_added sum by eve"),
+        (1, "ada", "message.request {\"handler\":\"sum\"} 1 keep=false", "live 1 waits"),
+        (2, "ada", "message.request {\"handler\":\"sum\"} 2 keep=false", "live 2 waits"),
+        (3, "ada", "message.request {\"handler\":\"sum\"} 3 keep=false", "live 3 waits"),
+        (3, "eve", "message.reply live-1 body=8", "refused message.live_over"),
+        // A call gets one, without a wait; what is refused otherwise is refused here.
+        (4, "eve", "inbox.receive limit=0",     "refused message.out_of_range"),
+        (4, "eve", "inbox.receive wait_ms=9 limit=5", "[live-1 ada>eve delivered 1]"),
+        (4, "eve", "message.reply live-1 body=8 wait_ms=9",
+            "live 1: live-1 by eve: 8; [live-2 ada>eve delivered 2]"),
+        (4, "eve", "message.reply live-2 body=8 wait_ms=3600001", "refused message.out_of_range"),
+        // Mail that is kept comes first.
+        (5, "ada", "message.send bob 4",        "message.sent m-0000000005 to bob 4"),
+        (5, "bob", "inbox.receive",
+            "message.delivered m-0000000005 to bob until 60005"),
+        (6, "bob", "agent.next kinds=[\"handoff\",\"task\"]", "r6: null"),
+        (6, "bob", "agent.next",                "message live-3"),
+        (7, "bob", "message.reply live-3 body=9 wait_ms=3",
+            "live 3: live-3 by bob: 9; message.queued bob call=7 until 10; call 7 waits"),
+        // Among several that wait, the one whose last live request is longest ago.
+        (7, "eve", "message.reply live-2 body=9 wait_ms=3",
+            "live 2: live-2 by eve: 9; message.queued eve call=8 until 10; call 8 waits"),
+        (8, "ada", "message.request {\"handler\":\"sum\"} 5 keep=false",
+            "live 4 waits; message.gave_up eve call=8 Gone; \
+             call 8: [live-8 ada>eve delivered 5]"),
+    ]
+
+    a_call_that_waits_in_several_queues_leaves_all_of_them => [
+        (0, "bob", "agent.next wait_ms=9",
+            "handoff.queued bob call=1 until 9; message.queued bob call=1 until 9; \
+             task.queued bob call=1 until 9; call 1 waits"),
+        (1, "ada", "message.request bob 7 keep=false",
+            "live 1 waits; message.gave_up bob call=1 Gone; call 1: message live-1"),
+        (1, "bob", "time",                      "nothing"),
+        (9, "bob", "time",                      "nothing"),
+    ]
+
+    a_live_request_ends_with_its_time_its_handler_or_its_caller => [
+        (0, "bob", "agent.register bob capabilities=[\"add\"]",
+            "agent.joined bob token=1 ttl=60000; namespace.created agent:bob"),
+        (0, "bob", "inbox.receive",             "message.polled bob"),
+        (0, "ada", "message.request bob 1 keep=false timeout_ms=5", "live 1 waits"),
+        (0, "ada", "message.request {\"capability\":\"add\"} 2 keep=false timeout_ms=5",
+            "live 2 waits"),
+        (1, "bob", "inbox.receive",             "[live-0 ada>bob delivered 1]"),
+        // The deadline has passed but is not noticed yet: the reply is too late.
+        (5, "bob", "message.reply live-0 body=8", "refused message.live_over"),
+        (5, "bob", "inbox.receive",             "r2: []"),
+        (5, "bob", "time",
+            "live 1: refused message.timed_out | live 2: refused message.timed_out"),
+        (6, "ada", "message.request bob 3 keep=false", "live 3 waits"),
+        (6, "ada", "message.request {\"capability\":\"add\"} 4 keep=false", "live 4 waits"),
+        (6, "bob", "inbox.receive",             "[live-6 ada>bob delivered 3]"),
+        (7, "bob", "agent.leave bob",
+            "agent.left bob; live 3: refused message.handler_lost; \
+             live 4: refused message.handler_lost"),
+        (8, "bob", "inbox.receive wait_ms=9",   "message.queued bob call=4 until 17; call 4 waits"),
+        (8, "ada", "message.request bob 5 keep=false",
+            "live 5 waits; message.gave_up bob call=4 Gone; \
+             call 4: [live-8 ada>bob delivered 5]"),
+        (8, "ada", "gone",                      ""),
+        (8, "bob", "message.reply live-8 body=6", "refused message.live_over"),
+    ]
+
+    a_handler_that_waits_gets_what_waits_for_it => [
+        (0, "bob", "agent.register bob",
+            "agent.joined bob token=1 ttl=60000; namespace.created agent:bob"),
+        (0, "eve", "agent.register eve",
+            "agent.joined eve token=2 ttl=60000; namespace.created agent:eve"),
+        (0, "bob", "handler.register sum",      "message.handler_added sum by bob"),
+        (0, "ada", "message.request {\"handler\":\"sum\"} 1 keep=false", "live 1 waits"),
+        (1, "eve", "inbox.receive wait_ms=9",   "message.queued eve call=4 until 10; call 4 waits"),
+        (1, "eve", "handler.register sum",
+            "message.handler_added sum by eve; message.gave_up eve call=4 Gone; \
+             call 4: [live-0 ada>eve delivered 1]"),
+        (1, "ada", "message.request {\"handler\":\"sum\"} 2 keep=false", "live 2 waits"),
+        // Another one handles it.
+        (2, "bob", "handler.remove sum",        "message.handler_removed sum by bob"),
+        (3, "eve", "handler.remove sum",
+            "message.handler_removed sum by eve; live 2: refused message.handler_lost"),
+    ]
+
+    a_reply_to_a_kept_request_receives_a_live_one => [
+        (0, "bob", "agent.register bob",
+            "agent.joined bob token=1 ttl=60000; namespace.created agent:bob"),
+        (0, "bob", "inbox.receive",             "message.polled bob"),
+        (0, "ada", "message.request bob 1 timeout_ms=9",
+            "message.sent m-0000000003 to bob 1 for agent `bob` until 9 call=3; call 3 waits"),
+        (0, "bob", "inbox.receive",             "message.delivered m-0000000003 to bob until 9"),
+        (1, "eve", "message.request bob 2 keep=false", "live 1 waits"),
+        (1, "bob", "message.reply m-0000000003 body=8 wait_ms=9",
+            "message.replied m-0000000003 to bob 8 call=3; message.queued bob call=5 until 10; \
+             call 5 waits; call 3: m-0000000003 by bob: 8; message.gave_up bob call=5 Gone; \
+             call 5: [live-1 eve>bob delivered 2]"),
+    ]
+
+    a_live_request_is_not_remembered => [
+        (0, "bob", "agent.register bob",
+            "agent.joined bob token=1 ttl=60000; namespace.created agent:bob"),
+        (0, "bob", "inbox.receive",             "message.polled bob"),
+        (0, "ada", "#k message.request bob 1 keep=false", "refused message.not_kept"),
+        (0, "ada", "all: message.request bob 1 keep=false",
+            "refused transaction.command_refused 0 message.not_kept"),
+        (0, "ada", "message.request bob 1 keep=false timeout_ms=0", "refused message.out_of_range"),
+        (0, "ada", "message.request bob bytes:262145 keep=false", "refused message.too_large"),
+        (0, "ada", "under 99 message.request bob 1 keep=false", "refused request.stale_token"),
+        (0, "ada", "under 1 message.request bob 1 keep=false", "refused request.not_holder"),
+        (0, "bob", "under 1 message.request bob 1 keep=false", "live 1 waits"),
+        (0, "bob", "#r inbox.receive wait_ms=9", "[live-0 bob>bob delivered 1]"),
+        (0, "bob", "all: message.reply live-0 body=1",
+            "refused transaction.command_refused 0 message.not_kept"),
+        // A caller that was disconnected while it waited takes its place again.
+        (1, "bob", "#s message.reply live-0 body=1 wait_ms=9",
+            "live 1: live-0 by bob: 1; message.queued bob call=3 until 10; receipt.awaited s; \
+             call 3 waits"),
+        (2, "bob", "#s message.reply live-0 body=1 wait_ms=9", "call 3 waits on"),
+        (3, "bob", "message.reply live-0 body=1 wait_ms=9", "refused message.live_over"),
+    ]
+
+    live_requests_are_limited => [
+        (0, "bob", "agent.register bob",
+            "agent.joined bob token=1 ttl=60000; namespace.created agent:bob"),
+        (0, "bob", "inbox.receive",             "message.polled bob"),
+        (0, "ada", "message.request bob 1 keep=false", "live 1 waits"),
+        (0, "ada", "message.request bob 2 keep=false", "live 2 waits"),
+        (0, "ada", "message.request bob 3 keep=false", "live 3 waits"),
+        (0, "ada", "message.request bob 4 keep=false", "live 4 waits"),
+        (0, "ada", "message.request bob 5 keep=false", "refused message.too_many"),
+    ]
+
     limits_and_odd_numbers => [
         (0, "ada", "message.send bob bytes:1048577", "refused message.too_large"),
         (0, "ada", "message.request bob bytes:262145", "refused message.too_large"),

@@ -85,7 +85,7 @@ pub enum Work {
 }
 
 impl Next {
-    fn wants(&self, kind: WorkKind) -> bool {
+    pub(crate) fn wants(&self, kind: WorkKind) -> bool {
         self.kinds.as_ref().is_none_or(|kinds| kinds.contains(&kind))
     }
 

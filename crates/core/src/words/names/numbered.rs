@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use super::MessageId;
 use crate::numbers::Revision;
+use crate::time::Timestamp;
 
 /// A letter and ten digits, so that such names sort by time. Without `fmt`, which costs more than
 /// the rest of what a new record needs of its name.
@@ -21,6 +23,25 @@ pub(super) fn of_revision(letter: char, revision: Revision) -> Arc<str> {
     text.extend([letter, '-']);
     text.push_str(digits);
     text.into()
+}
+
+impl MessageId {
+    const LIVE: &str = "live-";
+
+    /// The id of a live request, from its time and its number within the millisecond. No message
+    /// that is stored has such an id.
+    pub fn of_live(now: Timestamp, number: usize) -> Self {
+        let live = Self::LIVE;
+        Self(match number {
+            0 | 1 => format!("{live}{}", now.0).into(),
+            more => format!("{live}{}.{more}", now.0).into(),
+        })
+    }
+
+    /// Whether it is the id of a live request.
+    pub fn is_live(&self) -> bool {
+        self.0.starts_with(Self::LIVE)
+    }
 }
 
 /// Two digits for each byte.
