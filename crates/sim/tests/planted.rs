@@ -14,7 +14,7 @@ const SHARED_SEEDS_MAX: u64 = 3_000;
 const SEEDS_CLEAN: u64 = 100;
 
 /// Every planted bug, and what goes wrong with it.
-const PLANTED: [(&str, &str); 124] = [
+const PLANTED: [(&str, &str); 125] = [
     ("state.version_stands_still", "a write does not raise the version"),
     ("state.ignore_expected_version", "a stale write wins"),
     ("plainly.ignores_version", "a stale write wins on the fast path"),
@@ -111,6 +111,7 @@ const PLANTED: [(&str, &str); 124] = [
     ("policy.handoff_stays", "a call waits for a hand-off that can be delivered"),
     ("message.ack_forgotten", "an acknowledged message is delivered again"),
     ("message.late_reply_counts", "a request is answered after its deadline"),
+    ("message.live_twice", "a live request is delivered to two agents"),
     ("message.newest_first", "the newest message is received first"),
     ("policy.mail_stays", "a call waits for messages that are available"),
     ("policy.stream_untold", "a call waits for frames that exist"),
