@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use baton_core::waiting::wait::Left;
 
 /// Everything that a long run must have met.
-pub const SOMETIMES: [&str; 210] = [
+pub const SOMETIMES: [&str; 215] = [
     "answer: version conflict",
     "answer: idempotent replay",
     "answer: idempotent replay of what was loaded",
@@ -137,6 +137,11 @@ pub const SOMETIMES: [&str; 210] = [
     "long: finished by a worker",
     "long: lost with a write",
     "long: read by a reader",
+    "live: answered",
+    "live: answered too late",
+    "live: delivered",
+    "live: its handler was lost",
+    "live: timed out",
     "message: acknowledged",
     "message: answered",
     "message: answered too late",

@@ -40,6 +40,7 @@ mod convergence;
 pub mod coverage;
 mod faults;
 mod history;
+mod live_requests;
 mod long_work;
 mod maintenance;
 pub mod models;

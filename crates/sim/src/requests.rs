@@ -25,6 +25,7 @@ use crate::actors::agent::Action;
 use crate::auditor::answers::DecidedRequest;
 use crate::auditor::tokens::{check_tokens, viewer};
 use crate::auditor::{Audit, demand};
+use crate::models::live::{live_reply, live_request, received};
 use crate::models::secret::check_no_secret;
 use crate::story::{render_action, render_answer};
 use crate::world::{Server, World, broken, is_excused};
@@ -60,6 +61,13 @@ pub(crate) enum RequestState {
         call: Arc<Waiter>,
         decided_at: u64,
     },
+    /// A live request, which waits for its reply.
+    Live {
+        call: Arc<Waiter>,
+        group: u64,
+    },
+    /// A live request was received, or answered, without a commit.
+    LiveAnswer(HeldAnswer),
     /// Its commit takes long, and is not finished.
     Offloaded {
         probe: HeldAnswer,
@@ -79,21 +87,26 @@ type LongAnswer = (Result<Answer, Rejection>, Revision);
 impl RequestState {
     fn group(&self) -> u64 {
         match self {
-            Self::Request { answer, .. } | Self::Present(answer) => answer.group(),
+            Self::Request { answer, .. } | Self::Present(answer) | Self::LiveAnswer(answer) => {
+                answer.group()
+            }
             Self::Past(revision) => revision.group(),
             Self::Read(answer) => answer.group(),
             Self::Queued { group, .. } => *group,
             // A query is answered when what it read is durable.
-            Self::Call { .. } | Self::Offloaded { .. } | Self::Reading => 0,
+            Self::Call { .. } | Self::Live { .. } | Self::Offloaded { .. } | Self::Reading => 0,
         }
     }
 
     /// The waiting call, if its caller is connected.
     fn call(&self) -> Option<&Arc<Waiter>> {
         match self {
-            Self::Queued { call, is_gone: false, .. } | Self::Call { call, .. } => Some(call),
+            Self::Queued { call, is_gone: false, .. }
+            | Self::Call { call, .. }
+            | Self::Live { call, .. } => Some(call),
             Self::Queued { .. }
             | Self::Request { .. }
+            | Self::LiveAnswer(_)
             | Self::Offloaded { .. }
             | Self::Present(_)
             | Self::Past(_)
@@ -145,6 +158,7 @@ impl World {
         let asked_at = self.server().shard.machine().local_time(&workspace, self.clock.now());
         let waiting =
             self.sliced(|server| begin(server, &workspace, &action, viewer(number, &id)))?;
+        let action = self.note_live(&workspace, &id, action, (&waiting, asked_at))?;
         let asked_head = self.auditor.ledger(&workspace).head();
         self.agents[number].waiting += 1;
         let agent = number;
@@ -184,7 +198,13 @@ impl World {
             let later = pending.waiting.call();
             pending.workspace == workspace && later.is_some_and(|later| later.wait == wait)
         });
-        if !is_replaced {
+        if let (Some(_), Action::Submit(request)) =
+            (wait.live_number(), &self.pending[index].action)
+            && let Some(live) = live_request(request)
+        {
+            let now = machine.local_time(&workspace, self.clock.now());
+            self.auditor.ledger(&workspace).live_gone(live, now);
+        } else if !is_replaced {
             self.auditor.ledger(&workspace).abandoned(wait.0, revision.0);
         }
         machine.give_up(&call, self.clock.now());
@@ -206,7 +226,9 @@ impl World {
         let mut claimed = BTreeSet::new();
         let mut index = 0;
         while index < self.pending.len() {
-            if let RequestState::Call { call, .. } = &self.pending[index].waiting {
+            if let RequestState::Call { call, .. } | RequestState::Live { call, .. } =
+                &self.pending[index].waiting
+            {
                 match call.result() {
                     None => index += 1,
                     Some(wait_result) => {
@@ -238,6 +260,10 @@ impl World {
                 Some(fate) => {
                     let pending = self.pending.remove(index);
                     self.agents[pending.agent].waiting -= 1;
+                    if matches!(pending.waiting, RequestState::LiveAnswer(_)) {
+                        self.open_live(pending, fate)?;
+                        continue;
+                    }
                     let (claims, waiting) = self.open(pending, fate)?;
                     claimed.extend(claims);
                     if let Some(pending) = waiting {
@@ -247,6 +273,7 @@ impl World {
                 }
             }
         }
+        self.auditor.ledgers().try_for_each(|(_, ledger)| ledger.waits.live.check_explained())?;
         Ok(claimed)
     }
 
@@ -296,9 +323,6 @@ impl World {
                     PendingRequest { agent, workspace, action, asked_at, asked_head, waiting };
                 Ok((claimed, Some(pending).filter(|_| !is_gone)))
             }
-            RequestState::Call { .. } | RequestState::Offloaded { .. } | RequestState::Reading => {
-                Err(broken("who waits is looked at elsewhere"))
-            }
             RequestState::Request { probe, answer } => {
                 let Action::Submit(request) = &action else {
                     return Err(broken("only requests are submitted"));
@@ -329,6 +353,7 @@ impl World {
                 agent.revision = agent.revision.max(present.0);
                 Ok((None, None))
             }
+            _ => Err(broken("who waits is looked at elsewhere")),
         }
     }
 
@@ -365,11 +390,6 @@ impl World {
 
     /// A waiting call is answered.
     fn end_call(&mut self, pending: &PendingRequest, wait_result: WaitResult) -> Audit {
-        let (RequestState::Call { call, decided_at }, Action::Submit(request)) =
-            (&pending.waiting, &pending.action)
-        else {
-            return Err(broken("only requests wait"));
-        };
         let id = self.agents[pending.agent].id.clone();
         let answer = match wait_result {
             Ok(answer) => answer,
@@ -388,6 +408,15 @@ impl World {
         };
         self.trace.tell(|| format!("   {id} waited and hears: {}", render_answer(&answer)));
         self.sum_answer(&answer)?;
+        if self.end_live(pending, &answer)? {
+            self.agents[pending.agent].learn(&pending.action, &answer);
+            return Ok(());
+        }
+        let (RequestState::Call { call, decided_at }, Action::Submit(request)) =
+            (&pending.waiting, &pending.action)
+        else {
+            return Err(broken("only requests wait"));
+        };
         let (asked_at, decided_at) = (pending.asked_at, *decided_at);
         let asked = DecidedRequest { agent: &id, request, asked_at, decided_at };
         let ledger = self.auditor.ledger(&pending.workspace);
@@ -457,7 +486,20 @@ fn begin(
                 return Err(broken("a loaded workspace does not know its revision"));
             };
             match shard.submit(workspace, request.clone(), viewer.agent) {
-                Admission::Answer(answer) => Ok(RequestState::Request { probe, answer }),
+                Admission::Answer(answer) => {
+                    let is_reply = live_reply(request).is_some_and(|it| it.wait_ms.is_none());
+                    let is_live =
+                        answer.judge(|it| received(it).is_some() || is_reply && it.is_ok());
+                    Ok(match is_live {
+                        true => RequestState::LiveAnswer(answer),
+                        false => RequestState::Request { probe, answer },
+                    })
+                }
+                Admission::Wait(Queued { waiter: call, group, .. })
+                    if call.wait.live_number().is_some() =>
+                {
+                    Ok(RequestState::Live { call, group })
+                }
                 Admission::Wait(Queued { waiter: call, .. })
                     if shard.machine().is_away(workspace) =>
                 {

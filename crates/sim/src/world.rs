@@ -17,6 +17,7 @@ use crate::actors::secret::SecretValues;
 use crate::actors::watch::Watcher;
 use crate::auditor::{Audit, Auditor, Breach, demand};
 use crate::coverage::Coverage;
+use crate::models::live::check_unwritten;
 use crate::models::secret::check_no_secret;
 use crate::plan::{Plan, Step};
 use crate::requests::PendingRequest;
@@ -209,6 +210,7 @@ impl World {
         for body in self.server().log.take_acknowledged() {
             self.trace.sum(&body);
             check_no_secret("a record", &body)?;
+            check_unwritten("a record", &body)?;
             for (workspace, batch) in self.auditor.record(&body, &mut self.coverage)? {
                 let server = self.server.as_mut().expect("there is one");
                 if let Some(running) = &mut server.capture

@@ -112,6 +112,7 @@ const PLANTED: [(&str, &str); 125] = [
     ("policy.handoff_stays", "a call waits for a hand-off that can be delivered"),
     ("message.ack_forgotten", "an acknowledged message is delivered again"),
     ("message.late_reply_counts", "a request is answered after its deadline"),
+    ("message.live_twice", "a live request is delivered to two agents"),
     ("message.newest_first", "the newest message is received first"),
     ("policy.mail_stays", "a call waits for messages that are available"),
     ("policy.stream_untold", "a call waits for frames that exist"),

@@ -15,6 +15,7 @@ use baton_core::{
 use crate::actors::agent::Action;
 use crate::actors::artifact::artifact;
 use crate::actors::inputs::Inputs;
+use crate::models::live::MARK;
 
 /// Messages that an agent remembers.
 const MAIL_MAX: usize = 8;
@@ -55,7 +56,7 @@ impl MessageActor {
                     self.requests.retain(|there| *there != request);
                 }
                 let fails = inputs.rng.once_in(3);
-                let given = json(inputs);
+                let given = if request.is_live() { lively(inputs) } else { json(inputs) };
                 let (body, error) = if fails { (None, Some(given)) } else { (Some(given), None) };
                 let wait_ms = *inputs.rng.pick(&[None, None, Some(0), Some(400), Some(30_000)]);
                 let redeliver_ms = wait_ms.and(Some(3_000));
@@ -70,7 +71,8 @@ impl MessageActor {
                 MessageCommand::Ack(Ack { agent, message, messages: Vec::new() }).into()
             }
             (6, Some(message), _) => MessageCommand::Requeue { message }.into(),
-            (7..=9, ..) => Self::request(inputs),
+            (7..=9, ..) => Self::request(inputs, false),
+            (21 | 22, ..) => Self::request(inputs, true),
             (4 | 5 | 10..=13, ..) => Self::receive(inputs),
             (14, ..) => match inputs.rng.below(6) {
                 0 => MessageCommand::Remove { handler: handler(inputs) }.into(),
@@ -92,7 +94,7 @@ impl MessageActor {
             .into()
     }
 
-    fn request(inputs: &mut Inputs<'_>) -> Command {
+    fn request(inputs: &mut Inputs<'_>, is_live: bool) -> Command {
         let to = match inputs.rng.below(4) {
             0 => Address::Agent(some_agent(inputs)),
             1 => Address::Capability { capability: "c1".to_owned() },
@@ -100,8 +102,9 @@ impl MessageActor {
         };
         let timeout_ms =
             *inputs.rng.pick(&[Some(100), Some(400), Some(5_000), None, Some(600_000)]);
-        let body = json(inputs);
-        let request = Request { to, body, timeout_ms, keep: None, traceparent: None };
+        let keep = is_live.then_some(false);
+        let body = if is_live { lively(inputs) } else { json(inputs) };
+        let request = Request { to, body, timeout_ms, keep, traceparent: None };
         MessageCommand::Request(request).into()
     }
 
@@ -222,6 +225,12 @@ fn handler(inputs: &mut Inputs<'_>) -> HandlerName {
 fn some_agent(inputs: &mut Inputs<'_>) -> AgentId {
     let number = inputs.rng.index(inputs.plan.agents.len());
     AgentId::parse(&format!("a{number}")).expect("a good name")
+}
+
+/// The body of a live request or of the reply to one: no other is the same.
+fn lively(inputs: &mut Inputs<'_>) -> Json {
+    let number = inputs.rng.below(1 << 40);
+    Json::of(&format!("{MARK}{}-{number}", inputs.agent)).expect("a text is JSON")
 }
 
 /// A message body. Now and then it references an artifact, which may not exist.

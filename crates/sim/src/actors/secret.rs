@@ -13,6 +13,7 @@ use baton_core::{BlobPlace, Command, Json, Mutation, Request, SecretId, Workspac
 use crate::actors::agent::{Action, write};
 use crate::actors::inputs::Inputs;
 use crate::auditor::{Audit, demand};
+use crate::models::live::check_unwritten;
 use crate::models::secret::{MARK, check_no_secret};
 use crate::world::{World, broken, is_excused};
 
@@ -119,14 +120,12 @@ impl World {
         }
     }
 
-    /// Checks that the value of a secret is in no file but its own.
+    /// Checks that the value of a secret is in no file but its own, and a live request in none.
     pub(crate) fn check_no_secret_stored(&self) -> Audit {
-        if self.hidden.is_empty() {
-            return Ok(());
-        }
         for (path, _) in self.disk.files() {
             let name = path.to_string_lossy().into_owned();
-            if !name.contains("/secrets/") {
+            check_unwritten(&name, &self.disk.contents(&path).unwrap_or_default())?;
+            if !self.hidden.is_empty() && !name.contains("/secrets/") {
                 check_no_secret(&name, &self.disk.contents(&path).unwrap_or_default())?;
             }
         }

@@ -290,6 +290,9 @@ impl Ledger {
                 let over = !is_open(there.status) || there.is_over(now);
                 demand!(over, "`{request}` could be answered: {there:?}");
             }
+            Rejection::LiveOver { .. } | Rejection::NotKept { .. } => {
+                self.refused_live(asked, rejection, coverage)?;
+            }
             Rejection::NoSession { caller } => {
                 let active = self.session(caller, at).is_some_and(|session| session.active);
                 demand!(!active, "`{caller}` has a session");

@@ -18,6 +18,7 @@
 //! | `checkpoint` | states are restored as saved, and only lease holders save |
 //! | `checkpoint_batches` | a batch about checkpoints is what was requested |
 //! | `pending_write` | writes stay or are replaced as asked; keys are unique; copies are whole |
+//! | `live` | live requests are delivered once at most, and leave no trace |
 //! | `message`, `stream` | messages in order, until acknowledged; frames without gaps |
 //! | `spend` | totals are the sums of the records, and nothing starts without a budget |
 //! | `silence` | no agent is lost before it was silent for its time to live |
@@ -43,6 +44,7 @@ pub mod handoff_batches;
 pub mod handoff_invariants;
 pub mod handoff_keys;
 pub mod join;
+pub mod live;
 pub mod lock;
 pub mod lock_pool;
 pub mod message;

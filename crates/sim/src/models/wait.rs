@@ -17,6 +17,7 @@ use baton_core::{AgentId, Batch, IdempotencyKey, Timestamp, Token, WaitId, waiti
 
 use crate::auditor::timeline::Timeline;
 use crate::auditor::{Audit, demand};
+use crate::models::live::LiveModel;
 use crate::models::status_wait::StatusWaits;
 
 /// A waiting call.
@@ -58,6 +59,8 @@ pub struct Waits {
     receipts_due: Vec<(AgentId, IdempotencyKey)>,
     /// The agents whose calls ended in the current batch.
     callers: Vec<AgentId>,
+    /// The live requests, which end waits for messages.
+    pub(crate) live: LiveModel,
 }
 
 impl Waits {
@@ -177,7 +180,8 @@ impl Waits {
                 );
             }
             wait::Left::Gone => {
-                let gone = open.gone_after.is_some();
+                let gone =
+                    open.gone_after.is_some() || self.live.may_explain(wait.0, batch.revision.0);
                 demand!(
                     by_engine && gone,
                     "call {wait} of `{agent}` was given up without a reason"
@@ -203,6 +207,7 @@ impl Waits {
 
     /// The caller is gone: nothing may be granted after this revision.
     pub fn abandon(&mut self, wait: u64, revision: u64) {
+        self.live.gone(wait);
         match self.open.get_mut(&wait) {
             Some(open) => {
                 open.gone_after.get_or_insert(revision);
@@ -215,6 +220,7 @@ impl Waits {
 
     /// All callers are lost with the memory of the server.
     pub fn abandon_all(&mut self, revision: u64) {
+        self.live.forget();
         // Waits that were not durable are lost too, and their numbers may be used again.
         self.abandoned.clear();
         for (wait, open) in &mut self.open {
