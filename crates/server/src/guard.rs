@@ -40,6 +40,11 @@ impl Hosts {
         is_among(&self.names, host)
     }
 
+    /// Whether a request that names the server like this is accepted.
+    pub(crate) fn accepts(&self, host: &str) -> bool {
+        self.knows(host) || (self.takes_any && !host.is_empty())
+    }
+
     /// Whether a request with this target and these headers is accepted.
     pub(crate) fn check_request(&self, target: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
         self.check(headers)?;
@@ -57,8 +62,7 @@ impl Hosts {
         let text = |value| HeaderValue::to_str(value).unwrap_or_default();
         let mut hosts = headers.get_all(header::HOST).iter();
         let host = hosts.next().map(text).unwrap_or_default();
-        let is_ours = self.knows(host) || (self.takes_any && !host.is_empty());
-        if hosts.next().is_some() || !is_ours {
+        if hosts.next().is_some() || !self.accepts(host) {
             return Err(Refusal::DeniedHost { host: shown(host) });
         }
         let mut origins = headers.get_all(header::ORIGIN).iter().map(text);

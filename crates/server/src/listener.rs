@@ -25,7 +25,7 @@ use tokio::time::Instant;
 
 use crate::access::{TokenError, Tokens};
 use crate::deadline_stream::DeadlineStream;
-use crate::http;
+use crate::http::{self, PlainConnection};
 #[cfg(feature = "otel")]
 use crate::otel::Exporter;
 use crate::problem::Refused;
@@ -429,8 +429,14 @@ async fn serve(
         // Boxed, since it would make every connection larger.
         return Box::pin(http2::serve(&shared.settings, &shared.closing, stream, answer)).await;
     }
-    let guarded = Arc::clone(&shared);
+    let stream = DeadlineStream::new(stream, shared.settings.write_deadline)
+        .with_writers(&shared, slot.number);
+    let mut stream = stream.with_turns(&shared.send_turns);
     let (router, slot) = (&router, &slot);
+    let plain = PlainConnection::new(&shared, router, slot);
+    // Boxed, so that it takes no room after it has ended.
+    let Some(first) = Box::pin(plain.serve(&mut stream, first)).await else { return };
+    let guarded = Arc::clone(&shared);
     let has_asked = &AtomicBool::new(false);
     let service = service_fn(move |request: Request<Incoming>| {
         has_asked.store(true, Ordering::Relaxed);
@@ -441,9 +447,6 @@ async fn serve(
     let mut builder = hyper::server::conn::http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(settings.head_deadline);
     builder.max_buf_size(settings.head_bytes_max).max_headers(64).half_close(false);
-    let stream =
-        DeadlineStream::new(stream, settings.write_deadline).with_writers(&shared, slot.number);
-    let stream = stream.with_turns(&shared.send_turns);
     let stream = TokioIo::new(stream.with_first(first));
     let connection = builder.serve_connection(stream, service).with_upgrades();
     let mut connection = std::pin::pin!(connection);

@@ -4,6 +4,7 @@
 //! |-----------------|-------------------------------------------------------------------------|
 //! | `commands`      | does every operation work by name, alone and in a list?                 |
 //! | `resources`     | and as an HTTP resource?                                                |
+//! | `plain_requests` | and as one that takes the shortest way? |
 //! | `events`        | does a watch over HTTP deliver everything once?                         |
 //! | `frames`        | does a WebSocket do all of it, in both sub-protocols?                   |
 //! | `watches`       | and many watches on one?                                                |
@@ -79,6 +80,7 @@ mod origins;
 mod otel;
 #[cfg(feature = "a2a")]
 mod peers;
+mod plain_requests;
 mod quotas;
 mod resources;
 mod secure;

@@ -263,7 +263,26 @@ impl Access {
         if query.is_some_and(has_token) {
             return Err(Refusal::TokenInUrl {});
         }
-        let token = match bearer(headers)? {
+        self.authenticate_token(bearer(headers)?, from)
+    }
+
+    /// Authenticates a caller by the value of `Authorization`, if it has sent any. None if it is
+    /// refused, which is not recorded.
+    pub(crate) fn authenticate_by(
+        &self,
+        authorization: Option<&str>,
+        from: IpAddr,
+    ) -> Option<Authority> {
+        let token = authorization.map(bearer_token).transpose().ok()?;
+        self.authenticate_token(token, Some(from)).ok()
+    }
+
+    fn authenticate_token(
+        &self,
+        token: Option<&str>,
+        from: Option<IpAddr>,
+    ) -> Result<Authority, Refusal> {
+        let token = match token {
             Some(token) => token,
             None if self.is_demanded => return Err(Refusal::NoToken {}),
             None => return Ok(self.authority(None)),
@@ -289,15 +308,20 @@ fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Refusal> {
     let mut given = headers.get_all(header::AUTHORIZATION).iter();
     if let Some(value) = given.next() {
         let text = value.to_str().ok().filter(|_| given.next().is_none());
-        let (scheme, token) = text.and_then(|text| text.split_once(' ')).unwrap_or_default();
-        let is_bearer = scheme.eq_ignore_ascii_case("bearer");
-        return if is_bearer { Ok(Some(token.trim())) } else { Err(Refusal::BadToken {}) };
+        return bearer_token(text.unwrap_or_default()).map(Some);
     }
     let offered = headers.get_all(header::SEC_WEBSOCKET_PROTOCOL).iter();
     let offered = offered.filter_map(|value| value.to_str().ok()).flat_map(|v| v.split(','));
     let mut tokens = offered.filter_map(|name| name.trim().strip_prefix(BEARER_PROTOCOL));
     let token = tokens.next();
     if tokens.next().is_some() { Err(Refusal::BadToken {}) } else { Ok(token) }
+}
+
+/// The token in a value of `Authorization`.
+fn bearer_token(authorization: &str) -> Result<&str, Refusal> {
+    let (scheme, token) = authorization.split_once(' ').unwrap_or_default();
+    let is_bearer = scheme.eq_ignore_ascii_case("bearer");
+    if is_bearer { Ok(token.trim()) } else { Err(Refusal::BadToken {}) }
 }
 
 /// Forgets some, and ends what they have open.

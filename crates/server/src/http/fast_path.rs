@@ -18,8 +18,9 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request, Response, header};
 use axum::response::IntoResponse;
+use baton::error::Error;
 use baton_core::wire::FastCall;
-use baton_core::{AgentId, FastSet, Json, WorkspaceName};
+use baton_core::{AgentId, Answer, FastSet, Json, WorkspaceName};
 
 use super::request_context::{AGENT, HttpAnswer, IDEMPOTENCY_KEY, receive};
 use crate::access::Authority;
@@ -50,45 +51,74 @@ pub(super) async fn answer(
     };
     shared.fairness.enter(&workspace, body.len()).await;
     let (_, namespace, key) = path_parts(parts.uri.path()).expect("it was just looked at");
-    let idempotency_key = parts.headers.get(&IDEMPOTENCY_KEY);
-    let submit = |call: &FastCall<'_>| {
-        let charge = authority.permits_fast(&workspace, &agent, call, body.len())?;
-        let held = shared.baton.fast_call(&workspace, call, &agent)?;
-        charge.pay();
-        Some(held)
+    let idempotency_key = parts.headers.get(&IDEMPOTENCY_KEY).and_then(|key| key.to_str().ok());
+    let is_set = parts.method == Method::PUT;
+    let answer = match call_of(is_set, (namespace, key), &body, idempotency_key) {
+        Some(call) => {
+            let entry =
+                EntryRequest { workspace: &workspace, agent: &agent, call, bytes: body.len() };
+            entry.answer(shared, connection, authority).await
+        }
+        None => None,
     };
-    let held = match parts.method {
-        Method::GET if body.is_empty() => submit(&FastCall::Get { namespace, key }),
-        // The general path reports invalid JSON.
-        Method::PUT => Json::parse(body.to_vec()).ok().and_then(|value| {
-            let value = value.as_str();
-            submit(&FastCall::Set(FastSet {
-                namespace,
-                key,
-                value,
-                expected_version: None,
-                idempotency_key: idempotency_key.and_then(|key| key.to_str().ok()),
-                is_minimal: false,
-            }))
-        }),
-        _ => None,
-    };
-    let Some(held) = held else {
-        return ControlFlow::Continue(Request::from_parts(parts, Body::from(body)));
-    };
-    let timed = Timed::begin(&shared.settings);
-    let answer = match shared.baton.wait_durable(held.group()).await {
-        Ok(durable) => held.open(durable).map_err(baton::error::Error::Rejected),
-        Err(error) => Err(error),
-    };
-    let name = if parts.method == Method::PUT { "state.set" } else { "state.get" };
-    if timed.is_slow() {
-        timed.log_slow(&operation_fields(connection, &workspace, &agent, name));
+    match answer {
+        Some(Ok(answer)) => ControlFlow::Break(HttpAnswer(answer, None).into_response()),
+        Some(Err(error)) => ControlFlow::Break(Refused::from(error).into_response()),
+        None => ControlFlow::Continue(Request::from_parts(parts, Body::from(body))),
     }
-    ControlFlow::Break(match answer {
-        Ok(answer) => HttpAnswer(answer, None).into_response(),
-        Err(error) => Refused::from(error).into_response(),
-    })
+}
+
+/// The call of a request for an entry. None if the general path has to report something.
+pub(super) fn call_of<'a>(
+    is_set: bool,
+    (namespace, key): (&'a str, &'a str),
+    body: &'a [u8],
+    idempotency_key: Option<&'a str>,
+) -> Option<FastCall<'a>> {
+    if !is_set {
+        return body.is_empty().then_some(FastCall::Get { namespace, key });
+    }
+    let value = Json::checked_slice(body).ok()?;
+    let (expected_version, is_minimal) = (None, false);
+    let set = FastSet { namespace, key, value, expected_version, idempotency_key, is_minimal };
+    Some(FastCall::Set(set))
+}
+
+/// A request for an entry.
+pub(super) struct EntryRequest<'a> {
+    pub(super) workspace: &'a WorkspaceName,
+    pub(super) agent: &'a AgentId,
+    pub(super) call: FastCall<'a>,
+    /// The length of its body.
+    pub(super) bytes: usize,
+}
+
+impl EntryRequest<'_> {
+    /// Answers it, if it is permitted and the fast path applies; if not, nothing has happened.
+    pub(super) async fn answer(
+        &self,
+        shared: &Shared,
+        connection: u64,
+        authority: &Authority,
+    ) -> Option<Result<Answer, Error>> {
+        let Self { workspace, agent, call, bytes } = self;
+        let charge = authority.permits_fast(workspace, agent, call, *bytes)?;
+        let held = shared.baton.fast_call(workspace, call, agent)?;
+        charge.pay();
+        let timed = Timed::begin(&shared.settings);
+        let answer = match shared.baton.wait_durable(held.group()).await {
+            Ok(durable) => held.open(durable).map_err(Error::Rejected),
+            Err(error) => Err(error),
+        };
+        if timed.is_slow() {
+            let name = match call {
+                FastCall::Set(_) => "state.set",
+                FastCall::Get { .. } => "state.get",
+            };
+            timed.log_slow(&operation_fields(connection, workspace, agent, name));
+        }
+        Some(answer)
+    }
 }
 
 /// The requested entry, and the agent.
@@ -123,7 +153,7 @@ impl<'a> Target<'a> {
 }
 
 /// Workspace, namespace and key of a path without escapes.
-fn path_parts(path: &str) -> Option<(&str, &str, &str)> {
+pub(super) fn path_parts(path: &str) -> Option<(&str, &str, &str)> {
     let (workspace, rest) = path.strip_prefix("/v1/")?.split_once('/')?;
     let (namespace, key) = rest.strip_prefix("state/")?.split_once('/')?;
     let is_plain = !key.is_empty() && !path.contains('%');

@@ -6,6 +6,7 @@
 //! | `operations`     | the same as resources: a path for every operation              |
 //! | `artifacts` …    | raw bytes                                                      |
 //! | `fast_path`      | one entry by its path, without the router                      |
+//! | `plain`          | the same without the HTTP library, where nothing else is sent  |
 //! | `watch`          | events as they happen, as Server-Sent Events                   |
 //! | `about`          | health, readiness, metrics, the `OpenAPI` document             |
 //! | `documents`      | `llms.txt` and the documentation                               |
@@ -24,6 +25,7 @@ mod documents;
 mod fast_path;
 mod operations;
 mod parcels;
+mod plain;
 mod preference;
 mod range;
 mod request_context;
@@ -59,6 +61,7 @@ use unread_body::UnreadBody;
 pub(crate) use about::{HEALTH, MEMBER_HEALTH, metrics_page, readiness};
 pub(crate) use backups::backup_response;
 pub(crate) use parcels::{PIECE_BYTES, PIECES_WAITING, Received, Sending};
+pub(crate) use plain::PlainConnection;
 pub(crate) use request_context::json;
 
 #[cfg(any(feature = "a2a", feature = "mcp"))]

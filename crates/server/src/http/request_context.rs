@@ -40,7 +40,7 @@ const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 /// The header with the idempotency key.
 pub(super) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// The header with the revision of an answer.
-const REVISION: HeaderName = HeaderName::from_static("baton-revision");
+pub(super) const REVISION: HeaderName = HeaderName::from_static("baton-revision");
 
 /// One request.
 pub(super) struct RequestContext {
