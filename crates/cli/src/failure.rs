@@ -25,7 +25,7 @@ use crate::output::{self, Mode};
 const EXIT_OTHER: u8 = 1;
 const EXIT_UNKNOWN_OUTCOME: u8 = 9;
 const EXIT_NOTHING_IN_TIME: u8 = 10;
-const EXIT_INTERRUPTED: u8 = 130;
+pub(crate) const EXIT_INTERRUPTED: u8 = 130;
 
 /// Longer values are truncated, so that the reason fits on a line.
 const FACT_CHARACTERS_MAX: usize = 160;
