@@ -154,7 +154,7 @@ baton_core::refusals! {
             remedy: "Restore the keys, or inform the agents that depend on them.",
         }
         /// `baton doctor` found a problem.
-        #[error("{count} checks failed")]
+        #[error("{count} check{} failed", if *count == 1 { "" } else { "s" })]
         Unwell { count: usize } => {
             code: "cli.unwell",
             kind: Unavailable,

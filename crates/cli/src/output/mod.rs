@@ -20,6 +20,7 @@ mod relative;
 mod table;
 mod yaml;
 
+use std::fmt::Display;
 use std::fs::File;
 use std::io::{BufReader, IsTerminal, Stdout, Write};
 
@@ -186,6 +187,14 @@ impl<W: Write> Output<W> {
         relative::relative(time, (self.now)())
     }
 
+    /// When something expires, such as `in 5 min`.
+    pub(crate) fn until(&self, time: Timestamp) -> String {
+        match &*self.relative(time) {
+            "now" => "within a second".to_owned(),
+            relative => relative.to_owned(),
+        }
+    }
+
     /// A table with these columns.
     pub(crate) fn table<T: Serialize>(&self, things: &[T], columns: &[&str]) -> String {
         let rows: Vec<Fields> = things.iter().map(Fields::of).collect();
@@ -342,6 +351,12 @@ impl<W: Write> Output<W> {
             _ => line.to_owned(),
         }
     }
+}
+
+/// A number of things: `1 record`, `2 records`.
+pub(crate) fn counted(count: impl TryInto<u64> + Copy + Display, thing: &str) -> String {
+    let end = if count.try_into().is_ok_and(|count| count == 1) { "" } else { "s" };
+    format!("{count} {thing}{end}")
 }
 
 /// Prints a line to stderr. Errors are ignored: there is nowhere left to report them.
