@@ -6,7 +6,8 @@
 //!    do: read it again, then retry                                             what to do
 //! ```
 //!
-//! 1. The exit code depends only on the kind of the error, except for an unknown outcome.
+//! 1. The exit code depends only on the kind of the error, except for an unknown outcome, a wait
+//!    that timed out, and an answer that could not be printed.
 //! 2. In the JSON formats an error is one object on one line: `{"error":{…}}`, as on the wire.
 //! 3. A closed stdout pipe is not an error: the reader has read enough.
 
@@ -17,6 +18,7 @@ use baton_client::Lost;
 use baton_core::wire::{self, OPERATIONS, Problem};
 use baton_core::{Entry, Json, Kind, Reply};
 use serde_json::json;
+use serde_json::value::RawValue;
 
 use crate::arguments;
 pub(crate) use crate::fault::Fault;
@@ -151,9 +153,15 @@ fn lines(name: &str, problem: &Problem) -> String {
     // The errors of a configuration file are one per line.
     let separator = if code == "cli.settings" { '\n' } else { '\0' };
     let detail: Vec<String> = detail.split(separator).map(output::plain).collect();
-    let (detail, facts, hint) =
-        (detail.join("\n       "), current_entry(facts), output::plain(hint));
+    let (detail, hint) = (detail.join("\n       "), output::plain(hint));
+    let facts = if code == "cli.no_field" { answer(facts) } else { current_entry(facts) };
     format!("error: {name}: {what} ({code})\n  why: {detail}{facts}\n   do: {hint}")
+}
+
+/// The whole answer of a command whose output failed: it is nowhere else.
+fn answer(facts: &[(String, Json)]) -> String {
+    let answer = facts.iter().find(|(name, _)| name == "answer");
+    answer.map_or_else(String::new, |(_, it)| format!("; it is {}", output::plain(it.as_str())))
 }
 
 /// The current entry in a version conflict, which the detail does not include.
@@ -219,6 +227,10 @@ fn problem(fault: &Fault) -> Problem {
         Fault::Arguments { reason, tip, command } => {
             Problem::new(code, kind, fault, &usage_hint(reason, tip, command), &json!({}))
         }
+        Fault::NoField { answer, .. } => {
+            let answer = serde_json::from_str::<&RawValue>(answer).ok();
+            Problem::new(code, kind, fault, fault.hint(), &json!({ "answer": answer }))
+        }
         _ => Problem::new(code, kind, fault, fault.hint(), &json!({})),
     }
 }
@@ -263,6 +275,8 @@ impl From<Fault> for Failure {
         let problem = Box::new(problem(&fault));
         let exit = match fault {
             Fault::NothingInTime { .. } => EXIT_NOTHING_IN_TIME,
+            // The request was valid, and carried out.
+            Fault::NoField { .. } => EXIT_OTHER,
             _ => exit_code(problem.kind),
         };
         Self::Problem { problem, exit }

@@ -116,13 +116,19 @@ baton_core::refusals! {
                 over HTTP or from a client library.",
         }
         /// `--field` names a field that the output does not have.
-        #[error("there is no field `{path}`; the fields are {names}")]
-        NoField { path: String, names: String } => {
+        #[error(
+            "the command was carried out, but its answer has no field `{path}`; the fields are \
+             {names}"
+        )]
+        NoField { path: String, names: String, answer: String } => {
             code: "cli.no_field",
             kind: Invalid,
             hint: "name one of the fields; those of an object within are written as `lease.token`",
-            cause: "The name is misspelt, or the field is absent from this output.",
-            remedy: "Print the whole output with `-o json`, and name one of its fields.",
+            cause: "The name is misspelt, or the field is absent from this output. The command was \
+                carried out all the same; the error contains its whole `answer`. The exit code is \
+                1.",
+            remedy: "Take the field from the answer. Next time, print the whole output with \
+                `-o json`, and name one of its fields.",
         }
         /// `baton state get --string` found a value that is not a string.
         #[error("the value of `{key}` is not a string")]

@@ -190,6 +190,35 @@ fn short_ids_are_accepted_and_never_guessed() {
 }
 
 #[test]
+fn a_missing_field_is_reported_with_the_whole_answer() {
+    let server = Server::start();
+    assert_eq!(server.run("task add review").code, 0);
+    // The request was carried out, so its answer is not lost.
+    let ran = server.run("lock acquire deploy --field nope");
+    let error = ran.error();
+    assert_eq!((ran.code, error["code"].as_str()), (1, Some("cli.no_field")), "{ran:?}");
+    assert!(error["answer"]["token"].is_number(), "{error}");
+    let mut claim = server.command(["task", "claim", "--type", "review", "--field", "lease.x"]);
+    claim.env("BATON_OUTPUT", "table");
+    let ran = Ran::of(claim, "");
+    assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.lines().count()), (1, "", 3), "{ran:?}");
+    assert!(ran.stderr.contains("the command was carried out"), "{ran:?}");
+    assert!(ran.stderr.contains("\"id\":\"t-0000000001\""), "{ran:?}");
+}
+
+#[test]
+fn the_token_of_a_task_is_a_field_as_that_of_a_lock_is() {
+    let server = Server::start();
+    assert_eq!(server.run("task add review").code, 0);
+    let token = server.run("task claim --type review --field token");
+    assert_eq!((token.code, token.stderr.as_str()), (0, ""), "{token:?}");
+    assert_eq!(server.run("task get t-1 --field lease.token").stdout, token.stdout);
+    let lock = server.run("lock acquire deploy --field token");
+    assert_eq!(server.run("lock get deploy --field hold.token").stdout, lock.stdout);
+    assert_eq!(server.run("lock get deploy --field token").stdout, lock.stdout);
+}
+
+#[test]
 fn an_empty_list_and_an_unused_workspace_are_named() {
     let server = Server::start();
     assert_eq!(server.run("--workspace research state set plan 1").code, 0);
