@@ -109,11 +109,12 @@ baton_core::refusals! {
         Ambiguous { name: String, id: String } => {
             code: "cli.ambiguous",
             kind: Invalid,
-            hint: "write all ten digits of the id that the server made",
+            hint: "write all ten digits of the id that the server made, or a colon before the \
+                other: `:t-7`",
             cause: "A task or a join was created with an id that looks like the short form of an \
                 id that the server made, and both exist.",
-            remedy: "Write the whole id. The object whose own id has the short form can be used \
-                over HTTP or from a client library.",
+            remedy: "Write the whole id, or, for the object whose own id has the short form, a \
+                colon before it: `:t-7`.",
         }
         /// `--field` names a field that the output does not have.
         #[error(

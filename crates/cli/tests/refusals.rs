@@ -184,6 +184,15 @@ fn short_ids_are_accepted_and_never_guessed() {
     let ran = server.run("task get t-1");
     assert_eq!((ran.code, ran.error()["code"].as_str()), (2, Some("cli.ambiguous")));
     assert_eq!(server.run("task get t-0000000001").json()["id"], "t-0000000001");
+    // A colon stands before an id that is not short for another, and both are shown as they are.
+    for line in ["task get :t-1", "task history :t-1", "why tasks/:t-1"] {
+        assert_eq!(server.run(line).code, 0, "{line}");
+    }
+    let listed = server.run("task ls -o table").stdout;
+    let ids: Vec<&str> = listed.lines().filter_map(|line| line.split(' ').next()).collect();
+    assert_eq!(ids, ["ID", "t-0000000001", "t-1", "t-9"], "{listed}");
+    assert_eq!(server.run("task cancel :t-1").json()["id"], "t-1");
+    assert_eq!(server.run("task get t-0000000001").json()["status"], "pending");
     let ran = server.run("task get t-77");
     assert_eq!((ran.code, ran.error()["code"].as_str()), (3, Some("task.not_found")));
     assert_eq!(server.run("handoff get h-77").error()["handoff"], "h-0000000077");
