@@ -124,7 +124,7 @@ async fn interrupted(handles_signals: bool) -> Failure {
 impl arguments::Globals {
     /// The output format of errors before the settings are known.
     fn mode(&self) -> Mode {
-        self.format().unwrap_or_else(Mode::usual)
+        self.format().unwrap_or_else(Mode::of_environment)
     }
 
     /// The output format that was chosen on the command line.

@@ -294,6 +294,26 @@ fn a_warning_of_an_offer_is_a_separate_line() {
 }
 
 #[test]
+fn a_usage_error_has_the_format_of_the_environment() {
+    let home = tempfile::tempdir().unwrap();
+    let run = |words: &[&str], form: &str| {
+        let mut command = baton(home.path());
+        command.args(words).env("BATON_OUTPUT", form);
+        Ran::of(command, "")
+    };
+    for words in [&["task", "complete", "t-1"][..], &["--config", "none.toml", "state", "ls"]] {
+        let ran = run(words, "table");
+        assert_eq!((ran.code, ran.stderr.lines().count()), (2, 3), "{ran:?}");
+        assert!(ran.stderr.starts_with("error: "), "{ran:?}");
+        assert!(run(words, "jsonl").error().is_object());
+        // An option comes first, and what is no format is ignored until it is reported.
+        let ran = run(&[words, &["-o", "table"]].concat(), "json");
+        assert!(ran.stderr.starts_with("error: "), "{ran:?}");
+        assert!(run(words, "nonsense").error().is_object());
+    }
+}
+
+#[test]
 fn a_usage_error_names_the_next_step() {
     let home = tempfile::tempdir().unwrap();
     for (line, expected) in [

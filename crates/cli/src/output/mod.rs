@@ -35,6 +35,7 @@ pub(crate) use table::plain;
 
 use crate::failure::Failure;
 use crate::progress::{Counted, Progress, Unit};
+use crate::settings::keys;
 
 /// The output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
@@ -65,7 +66,13 @@ impl Mode {
             _ => glued(word),
         });
         let form = forms.find_map(|form| Self::from_str(&form, false).ok());
-        form.unwrap_or_else(Self::usual)
+        form.unwrap_or_else(Self::of_environment)
+    }
+
+    /// The format if no option has chosen one and the configuration file is not known.
+    pub(crate) fn of_environment() -> Self {
+        let form = std::env::var(keys::OUTPUT.variable).ok();
+        form.and_then(|form| Self::from_str(&form, false).ok()).unwrap_or_else(Self::usual)
     }
 }
 
