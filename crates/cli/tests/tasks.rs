@@ -191,6 +191,24 @@ fn a_program_and_its_children_are_killed_when_the_lease_is_lost() {
     assert_eq!(running.ended().0, 0);
 }
 
+#[test]
+fn statistics_count_tasks_that_were_handed_off() {
+    let server = Server::start();
+    add(&server, &["write", "--id", "h1"]);
+    let token = server.run("task claim --field token").stdout;
+    let execute = format!("handoff execute bob --task h1 --token {}", token.trim());
+    assert_eq!(server.run(&execute).code, 0);
+    let table = server.run("task stats -o table").stdout;
+    let cells = |line: &str| {
+        let cells = line.split("  ").map(str::trim).filter(|cell| !cell.is_empty());
+        cells.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let mut lines = table.lines().map(cells);
+    let counts: Vec<_> = lines.next().into_iter().flatten().zip(lines.next().unwrap()).collect();
+    assert!(counts.contains(&("HANDED OFF".to_owned(), "1".to_owned())), "{table}");
+    assert!(lines.any(|cells| cells.first().is_some_and(|name| name == "handed_off")), "{table}");
+}
+
 /// With the usual lease the next renewal is minutes away.
 #[test]
 fn a_program_is_killed_as_soon_as_its_task_is_cancelled() {
