@@ -12,6 +12,7 @@
 //! 3. A closed stdout pipe is not an error: the reader has read enough.
 
 use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 
 use baton_client::Lost;
@@ -88,6 +89,17 @@ impl Failure {
         }
     }
 
+    /// The same with the name of the file that it is about.
+    pub(crate) fn about(self, file: &Path) -> Self {
+        match self {
+            Self::Problem { mut problem, exit } => {
+                problem.detail = format!("`{}`: {}", file.display(), problem.detail);
+                Self::Problem { problem, exit }
+            }
+            other => other,
+        }
+    }
+
     /// The server sent an unexpected reply.
     pub(crate) fn odd(reply: &Reply) -> Self {
         baton_client::Error::unexpected(reply).into()
@@ -100,7 +112,7 @@ impl Failure {
             Self::Interrupted => ExitCode::from(EXIT_INTERRUPTED),
             Self::Ended { exit } => ExitCode::from(exit),
             Self::Problem { mut problem, exit } => {
-                problem.hint = as_commands(&problem.hint);
+                problem.hint = as_options(&as_commands(&hint_for(name, &problem)), name);
                 let words: Vec<String> = name.split(' ').map(str::to_owned).collect();
                 if problem.hint == SEE_HELP
                     && let Some(command) = arguments::known(&words)
@@ -172,6 +184,40 @@ fn current_entry(facts: &[(String, Json)]) -> String {
     let (value, version) = (short(&String::from_utf8_lossy(entry.value())), entry.version());
     let (agent, time) = (entry.updated_by(), entry.updated_at());
     format!("; it is {value}, version {version}, by `{agent}` at {time}")
+}
+
+/// The hint for a command. What is to be deleted and does not exist is not to be created first.
+fn hint_for(name: &str, problem: &Problem) -> String {
+    let Problem { kind, hint, .. } = problem;
+    if let Some((noun, "delete" | "rm")) = name.rsplit_once(' ')
+        && *kind == Kind::NotFound
+        && hint.starts_with("create it")
+        && let Some(list) = arguments::known(&[noun.to_owned(), "ls".to_owned()])
+    {
+        return format!("list what there is with `baton {list}`");
+    }
+    hint.clone()
+}
+
+/// Translates fields in a hint to options of the command that failed: `wait_ms` becomes `--wait`.
+fn as_options(hint: &str, name: &str) -> String {
+    let mut before = "";
+    let translated = hint.split(' ').map(|word| {
+        let bare = word.trim_end_matches([',', '.', ':', ';']);
+        let quoted = bare.strip_prefix('`').and_then(|bare| bare.strip_suffix('`'));
+        let field = quoted.unwrap_or(bare);
+        // A word that may be an ordinary one is a field only where a condition is named.
+        let is_condition = matches!(before, "with" | "without");
+        before = word;
+        let option = arguments::option(name, field).filter(|option| {
+            quoted.is_some() || field.contains('_') || (is_condition && option.is_flag)
+        });
+        match option {
+            Some(option) => format!("`--{}`{}", option.name, &word[bare.len()..]),
+            None => word.to_owned(),
+        }
+    });
+    translated.collect::<Vec<_>>().join(" ")
 }
 
 /// Translates operation names in a hint to commands: `state.list` becomes `baton state ls`.
@@ -430,6 +476,35 @@ mod tests {
         ] {
             assert_eq!(as_commands(hint), expected);
         }
+    }
+
+    #[test]
+    fn hints_name_options_instead_of_fields() {
+        for (name, hint, expected) in [
+            ("task claim", "set `wait_ms` to wait for it, or", "set `--wait` to wait for it, or"),
+            ("task wait", "set `wait_ms`", "set `--wait`"),
+            ("task get", "set `wait_ms`", "set `wait_ms`"),
+            ("checkpoint prune", "`keep`, `keys` or", "`--keep`, `--key` or"),
+            ("semaphore run", "with `permits`: the first", "with `--permits`: the first"),
+            ("contract rm", "name, or delete it with force", "name, or delete it with `--force`"),
+            ("contract ls", "delete it with force", "delete it with force"),
+            ("state set", "write without if_absent", "write without `--if-absent`"),
+            ("state set", "treat it with string theory", "treat it with `--string` theory"),
+            ("state set", "the string of it", "the string of it"),
+            ("task done", "see `baton task claim --token`", "see `baton task claim --token`"),
+        ] {
+            assert_eq!(as_options(hint, name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_to_be_deleted_is_not_to_be_created() {
+        let problem =
+            |kind| Problem::new("x.y", kind, &"no", "create it first, or list them", &json!({}));
+        let hint = |name| hint_for(name, &problem(Kind::NotFound));
+        assert_eq!(hint("stream delete"), "list what there is with `baton stream ls`");
+        assert_eq!(hint("stream send"), "create it first, or list them");
+        assert_eq!(hint_for("stream delete", &problem(Kind::Denied)), hint("stream send"));
     }
 
     /// The rest is done by other commands, or only by programs.

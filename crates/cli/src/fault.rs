@@ -104,6 +104,16 @@ baton_core::refusals! {
             cause: "`baton log repair` or `baton workspace delete` was called without `--yes`.",
             remedy: "Keep a copy of the data, then repeat with `--yes`.",
         }
+        /// The workspace that a command names was never written to. Nothing was done.
+        #[error("{reason}")]
+        NoWorkspace { reason: String } => {
+            code: "cli.no_workspace",
+            kind: NotFound,
+            hint: "list the workspaces with `baton workspace ls`",
+            cause: "`baton workspace export`, `sync` or `delete` names a workspace that does not \
+                exist; it may be misspelled, or deleted already.",
+            remedy: "Name one of the workspaces that `baton workspace ls` lists.",
+        }
         /// A short id is also the id of another object.
         #[error("`{name}` could mean `{name}` or `{id}`")]
         Ambiguous { name: String, id: String } => {

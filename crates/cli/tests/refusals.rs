@@ -98,6 +98,110 @@ fn the_next_step_is_named() {
 }
 
 #[test]
+fn a_hint_names_options_and_what_can_be_done() {
+    let server = Server::start();
+    for line in ["task add review --id busy", "task claim --task busy", "state set plan 1"] {
+        assert_eq!(server.run(line).code, 0, "{line}");
+    }
+    assert_eq!(server.run("contract declare plans shared/plan --agent ada").code, 0);
+    for (line, hint) in [
+        ("task claim --task busy", "set `--wait` to wait for it, or claim another task"),
+        (
+            "semaphore run new -- true",
+            "acquire it with `--permits`: the first call sets how many there are",
+        ),
+        (
+            "contract rm plans --agent bob",
+            "ask its owner, choose another name, or delete it with `--force`",
+        ),
+        ("namespace rm none", "list what there is with `baton namespace ls`"),
+        ("stream rm none", "list what there is with `baton stream ls`"),
+    ] {
+        let ran = server.run(line);
+        assert_eq!(ran.error()["hint"], hint, "{line}");
+    }
+    let hint = server.run("state set plan 2 --if-absent").error()["hint"].clone();
+    assert!(hint.as_str().is_some_and(|hint| hint.contains("without `--if-absent`")), "{hint}");
+    let late = server.run("task wait busy --wait 1ms").error();
+    assert_eq!(late["detail"], "task `busy` has not finished");
+    let late = server.run("task wait busy --status failed --wait 1ms").error();
+    assert_eq!(late["detail"], "task `busy` has not reached the status");
+}
+
+#[test]
+fn a_workspace_that_was_never_used_is_named() {
+    let server = Server::start();
+    assert_eq!(server.run("--workspace research state set plan 1").code, 0);
+    let detail = "workspace `reserch` has never been used; did you mean `research`?";
+    for line in [
+        "workspace export reserch kept.baton",
+        "workspace delete reserch --yes",
+        "workspace sync reserch --with-workspace research",
+    ] {
+        let ran = server.run(line);
+        let error = ran.error();
+        assert_eq!((ran.code, error["code"].as_str()), (3, Some("cli.no_workspace")), "{line}");
+        assert_eq!(error["detail"], detail, "{line}");
+    }
+    assert!(!server.home.path().join("kept.baton").exists());
+    // Without a copy there is nothing to synchronize with.
+    assert_eq!(server.run("workspace sync research").error()["code"], "cli.usage");
+}
+
+#[test]
+fn a_file_that_is_no_sound_export_is_refused_as_over_http() {
+    let server = Server::start();
+    assert_eq!(server.run("state set plan 1").code, 0);
+    assert_eq!(server.run("workspace export default kept.baton").code, 0);
+    let path = server.home.path().join("kept.baton");
+    let whole = std::fs::read(&path).unwrap();
+    let mut flipped = whole.clone();
+    flipped[whole.len() / 2] ^= 1;
+    for bytes in [&whole[..whole.len() - 1], &flipped, b"", b"foreign"] {
+        std::fs::write(&path, bytes).unwrap();
+        let ran = server.run("workspace import kept.baton --as copy");
+        let error = ran.error();
+        assert_eq!((ran.code, error["code"].as_str()), (2, Some("import.damaged")), "{error}");
+        let detail = error["detail"].as_str().unwrap();
+        assert!(detail.starts_with("`kept.baton`: the export is damaged: "), "{detail}");
+    }
+    std::fs::write(&path, whole).unwrap();
+    assert_eq!(server.run("workspace import kept.baton --as copy").code, 0);
+}
+
+#[test]
+fn a_handoff_without_asking_offers_no_approval() {
+    let home = tempfile::tempdir().unwrap();
+    let run = |line: &str| {
+        let mut command = baton(home.path());
+        command.args(line.split(' '));
+        Ran::of(command, "")
+    };
+    let help = run("handoff execute --help").stdout;
+    assert!(help.contains("How long the receiver has to claim the task"), "{help}");
+    for option in ["--capability", "--approval", "--approver"] {
+        assert!(!help.contains(option), "{help}");
+        assert!(run("handoff offer --help").stdout.contains(option));
+    }
+    let ran = run("handoff execute bob --approval");
+    assert_eq!((ran.code, ran.error()["code"].clone()), (2, "cli.usage".into()));
+}
+
+#[test]
+fn numbers_and_short_times_are_said_in_words() {
+    let mut server = Server::start();
+    let held = server.run("lock acquire door --ttl 1s -o table").stdout;
+    assert!(held.contains("expires within a second") || held.contains("expires in 1 s"), "{held}");
+    assert_eq!(server.run("reserve docs --agent ada").code, 0);
+    let released = server.run("reserve --release --agent ada -o table").stdout;
+    assert_eq!(released, "1 reservation released\n");
+    server.kill();
+    let ran = server.run("doctor --data none/such -o table");
+    assert!(ran.stderr.contains("check failed") || ran.stderr.contains("checks failed"), "{ran:?}");
+    assert!(!ran.stderr.contains("1 checks"), "{ran:?}");
+}
+
+#[test]
 fn the_version_is_a_command_as_well() {
     let server = Server::start();
     let ran = server.run("version -o table");
