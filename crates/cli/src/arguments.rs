@@ -175,7 +175,7 @@ fn with_aliases(command: clap::Command) -> clap::Command {
 /// Parses the command line; the short ids in `own` are ids. Errors are reported here, in the usual
 /// error format.
 pub(crate) fn parse(own: Names) -> Result<Parsed, ExitCode> {
-    if let Some(topic) = topics::asked_for(std::env::args()) {
+    if let Some(topic) = topics::asked_for(without_options(std::env::args())) {
         return Err(shown(topic.text));
     }
     let given = Arc::new(Mutex::new(Names::new()));
@@ -268,6 +268,21 @@ fn command_of(words: impl IntoIterator<Item = String>) -> String {
     found.join(" ")
 }
 
+/// The words of a line without the options that every command accepts.
+fn without_options(words: impl IntoIterator<Item = String>) -> Vec<String> {
+    let command = Arguments::command();
+    let mut words = words.into_iter();
+    let mut kept = Vec::new();
+    while let Some(word) = words.next() {
+        if takes_value(&command, &word) {
+            words.next();
+        } else if !word.starts_with('-') {
+            kept.push(word);
+        }
+    }
+    kept
+}
+
 /// Whether this word is an option whose value is the next word.
 fn takes_value(command: &clap::Command, word: &str) -> bool {
     command.get_arguments().any(|argument| {
@@ -287,6 +302,27 @@ pub(crate) fn known(words: &[String]) -> Option<String> {
         found.push(inner.get_name());
     }
     Some(found.join(" "))
+}
+
+/// An option of a command.
+pub(crate) struct CommandOption {
+    pub(crate) name: String,
+    /// Whether it has no value.
+    pub(crate) is_flag: bool,
+}
+
+/// The option of a command, given by its full name, that sets a field of the request; none if it
+/// has no such option.
+pub(crate) fn option(name: &str, field: &str) -> Option<CommandOption> {
+    let command = with_aliases(Arguments::command());
+    let found = name.split(' ').try_fold(&command, |inner, word| inner.find_subcommand(word))?;
+    let wanted = field.strip_suffix("_ms").unwrap_or(field).replace('_', "-");
+    // An option that is repeated has the name of one.
+    let names = [Some(&*wanted), wanted.strip_suffix('s')];
+    let named = |name| found.get_arguments().find(|argument| argument.get_long() == Some(name));
+    let (name, option) = names.into_iter().flatten().find_map(|name| Some((name, named(name)?)))?;
+    let is_flag = !option.get_action().takes_values();
+    Some(CommandOption { name: name.to_owned(), is_flag })
 }
 
 /// Whether the last argument of a command, given by its full name, is a value or a text.
@@ -333,6 +369,24 @@ mod tests {
         let said = "error: x\n\n  tip: some similar subcommands exist: 'top', 'topic'\n";
         assert_eq!(tip_in(said), "did you mean `top` or `topic`?");
         assert_eq!(tip_in("error: x\n"), "");
+    }
+
+    #[test]
+    fn options_that_every_command_accepts_do_not_hide_a_help_page() {
+        let asked = |line: &str| {
+            let words = without_options(line.split(' ').map(str::to_owned));
+            topics::asked_for(words).map(|topic| topic.name)
+        };
+        for line in [
+            "baton help leases",
+            "baton -q help leases",
+            "baton --workspace x help leases",
+            "baton --workspace=x help leases --json",
+            "baton help -o table leases",
+        ] {
+            assert_eq!(asked(line), Some("leases"), "{line}");
+        }
+        assert_eq!(asked("baton --workspace help leases"), None);
     }
 
     #[test]

@@ -21,6 +21,17 @@ pub(crate) fn logs(data: &Path) -> Result<Vec<DataLog>, OpenError> {
     Ok(logs.collect())
 }
 
+/// The same; refused if a log is not there, which opening it would create.
+pub(crate) fn existing_logs(data: &Path) -> Result<Vec<DataLog>, OpenError> {
+    let logs = logs(data)?;
+    for log in &logs {
+        let path = log.folder.join("log");
+        let there = std::fs::read_dir(&path).map(drop);
+        there.map_err(|error| OpenError::Failed { path, reason: error.to_string() })?;
+    }
+    Ok(logs)
+}
+
 /// The folder of the log with the access tokens.
 pub(crate) fn home(data: &Path) -> Result<PathBuf, OpenError> {
     let mut logs = logs(data)?;

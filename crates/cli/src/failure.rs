@@ -6,17 +6,20 @@
 //!    do: read it again, then retry                                             what to do
 //! ```
 //!
-//! 1. The exit code depends only on the kind of the error, except for an unknown outcome.
+//! 1. The exit code depends only on the kind of the error, except for an unknown outcome, a wait
+//!    that timed out, and an answer that could not be printed.
 //! 2. In the JSON formats an error is one object on one line: `{"error":{…}}`, as on the wire.
 //! 3. A closed stdout pipe is not an error: the reader has read enough.
 
 use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 
 use baton_client::Lost;
 use baton_core::wire::{self, OPERATIONS, Problem};
 use baton_core::{Entry, Json, Kind, Reply};
 use serde_json::json;
+use serde_json::value::RawValue;
 
 use crate::arguments;
 pub(crate) use crate::fault::Fault;
@@ -25,7 +28,7 @@ use crate::output::{self, Mode};
 const EXIT_OTHER: u8 = 1;
 const EXIT_UNKNOWN_OUTCOME: u8 = 9;
 const EXIT_NOTHING_IN_TIME: u8 = 10;
-const EXIT_INTERRUPTED: u8 = 130;
+pub(crate) const EXIT_INTERRUPTED: u8 = 130;
 
 /// Longer values are truncated, so that the reason fits on a line.
 const FACT_CHARACTERS_MAX: usize = 160;
@@ -86,6 +89,17 @@ impl Failure {
         }
     }
 
+    /// The same with the name of the file that it is about.
+    pub(crate) fn about(self, file: &Path) -> Self {
+        match self {
+            Self::Problem { mut problem, exit } => {
+                problem.detail = format!("`{}`: {}", file.display(), problem.detail);
+                Self::Problem { problem, exit }
+            }
+            other => other,
+        }
+    }
+
     /// The server sent an unexpected reply.
     pub(crate) fn odd(reply: &Reply) -> Self {
         baton_client::Error::unexpected(reply).into()
@@ -98,7 +112,7 @@ impl Failure {
             Self::Interrupted => ExitCode::from(EXIT_INTERRUPTED),
             Self::Ended { exit } => ExitCode::from(exit),
             Self::Problem { mut problem, exit } => {
-                problem.hint = as_commands(&problem.hint);
+                problem.hint = as_options(&as_commands(&hint_for(name, &problem)), name);
                 let words: Vec<String> = name.split(' ').map(str::to_owned).collect();
                 if problem.hint == SEE_HELP
                     && let Some(command) = arguments::known(&words)
@@ -151,9 +165,15 @@ fn lines(name: &str, problem: &Problem) -> String {
     // The errors of a configuration file are one per line.
     let separator = if code == "cli.settings" { '\n' } else { '\0' };
     let detail: Vec<String> = detail.split(separator).map(output::plain).collect();
-    let (detail, facts, hint) =
-        (detail.join("\n       "), current_entry(facts), output::plain(hint));
+    let (detail, hint) = (detail.join("\n       "), output::plain(hint));
+    let facts = if code == "cli.no_field" { answer(facts) } else { current_entry(facts) };
     format!("error: {name}: {what} ({code})\n  why: {detail}{facts}\n   do: {hint}")
+}
+
+/// The whole answer of a command whose output failed: it is nowhere else.
+fn answer(facts: &[(String, Json)]) -> String {
+    let answer = facts.iter().find(|(name, _)| name == "answer");
+    answer.map_or_else(String::new, |(_, it)| format!("; it is {}", output::plain(it.as_str())))
 }
 
 /// The current entry in a version conflict, which the detail does not include.
@@ -164,6 +184,40 @@ fn current_entry(facts: &[(String, Json)]) -> String {
     let (value, version) = (short(&String::from_utf8_lossy(entry.value())), entry.version());
     let (agent, time) = (entry.updated_by(), entry.updated_at());
     format!("; it is {value}, version {version}, by `{agent}` at {time}")
+}
+
+/// The hint for a command. What is to be deleted and does not exist is not to be created first.
+fn hint_for(name: &str, problem: &Problem) -> String {
+    let Problem { kind, hint, .. } = problem;
+    if let Some((noun, "delete" | "rm")) = name.rsplit_once(' ')
+        && *kind == Kind::NotFound
+        && hint.starts_with("create it")
+        && let Some(list) = arguments::known(&[noun.to_owned(), "ls".to_owned()])
+    {
+        return format!("list what there is with `baton {list}`");
+    }
+    hint.clone()
+}
+
+/// Translates fields in a hint to options of the command that failed: `wait_ms` becomes `--wait`.
+fn as_options(hint: &str, name: &str) -> String {
+    let mut before = "";
+    let translated = hint.split(' ').map(|word| {
+        let bare = word.trim_end_matches([',', '.', ':', ';']);
+        let quoted = bare.strip_prefix('`').and_then(|bare| bare.strip_suffix('`'));
+        let field = quoted.unwrap_or(bare);
+        // A word that may be an ordinary one is a field only where a condition is named.
+        let is_condition = matches!(before, "with" | "without");
+        before = word;
+        let option = arguments::option(name, field).filter(|option| {
+            quoted.is_some() || field.contains('_') || (is_condition && option.is_flag)
+        });
+        match option {
+            Some(option) => format!("`--{}`{}", option.name, &word[bare.len()..]),
+            None => word.to_owned(),
+        }
+    });
+    translated.collect::<Vec<_>>().join(" ")
 }
 
 /// Translates operation names in a hint to commands: `state.list` becomes `baton state ls`.
@@ -219,6 +273,10 @@ fn problem(fault: &Fault) -> Problem {
         Fault::Arguments { reason, tip, command } => {
             Problem::new(code, kind, fault, &usage_hint(reason, tip, command), &json!({}))
         }
+        Fault::NoField { answer, .. } => {
+            let answer = serde_json::from_str::<&RawValue>(answer).ok();
+            Problem::new(code, kind, fault, fault.hint(), &json!({ "answer": answer }))
+        }
         _ => Problem::new(code, kind, fault, fault.hint(), &json!({})),
     }
 }
@@ -263,6 +321,8 @@ impl From<Fault> for Failure {
         let problem = Box::new(problem(&fault));
         let exit = match fault {
             Fault::NothingInTime { .. } => EXIT_NOTHING_IN_TIME,
+            // The request was valid, and carried out.
+            Fault::NoField { .. } => EXIT_OTHER,
             _ => exit_code(problem.kind),
         };
         Self::Problem { problem, exit }
@@ -416,6 +476,35 @@ mod tests {
         ] {
             assert_eq!(as_commands(hint), expected);
         }
+    }
+
+    #[test]
+    fn hints_name_options_instead_of_fields() {
+        for (name, hint, expected) in [
+            ("task claim", "set `wait_ms` to wait for it, or", "set `--wait` to wait for it, or"),
+            ("task wait", "set `wait_ms`", "set `--wait`"),
+            ("task get", "set `wait_ms`", "set `wait_ms`"),
+            ("checkpoint prune", "`keep`, `keys` or", "`--keep`, `--key` or"),
+            ("semaphore run", "with `permits`: the first", "with `--permits`: the first"),
+            ("contract rm", "name, or delete it with force", "name, or delete it with `--force`"),
+            ("contract ls", "delete it with force", "delete it with force"),
+            ("state set", "write without if_absent", "write without `--if-absent`"),
+            ("state set", "treat it with string theory", "treat it with `--string` theory"),
+            ("state set", "the string of it", "the string of it"),
+            ("task done", "see `baton task claim --token`", "see `baton task claim --token`"),
+        ] {
+            assert_eq!(as_options(hint, name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_to_be_deleted_is_not_to_be_created() {
+        let problem =
+            |kind| Problem::new("x.y", kind, &"no", "create it first, or list them", &json!({}));
+        let hint = |name| hint_for(name, &problem(Kind::NotFound));
+        assert_eq!(hint("stream delete"), "list what there is with `baton stream ls`");
+        assert_eq!(hint("stream send"), "create it first, or list them");
+        assert_eq!(hint_for("stream delete", &problem(Kind::Denied)), hint("stream send"));
     }
 
     /// The rest is done by other commands, or only by programs.

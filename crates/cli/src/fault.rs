@@ -104,25 +104,42 @@ baton_core::refusals! {
             cause: "`baton log repair` or `baton workspace delete` was called without `--yes`.",
             remedy: "Keep a copy of the data, then repeat with `--yes`.",
         }
+        /// The workspace that a command names was never written to. Nothing was done.
+        #[error("{reason}")]
+        NoWorkspace { reason: String } => {
+            code: "cli.no_workspace",
+            kind: NotFound,
+            hint: "list the workspaces with `baton workspace ls`",
+            cause: "`baton workspace export`, `sync` or `delete` names a workspace that does not \
+                exist; it may be misspelled, or deleted already.",
+            remedy: "Name one of the workspaces that `baton workspace ls` lists.",
+        }
         /// A short id is also the id of another object.
         #[error("`{name}` could mean `{name}` or `{id}`")]
         Ambiguous { name: String, id: String } => {
             code: "cli.ambiguous",
             kind: Invalid,
-            hint: "write all ten digits of the id that the server made",
+            hint: "write all ten digits of the id that the server made, or a colon before the \
+                other: `:t-7`",
             cause: "A task or a join was created with an id that looks like the short form of an \
                 id that the server made, and both exist.",
-            remedy: "Write the whole id. The object whose own id has the short form can be used \
-                over HTTP or from a client library.",
+            remedy: "Write the whole id, or, for the object whose own id has the short form, a \
+                colon before it: `:t-7`.",
         }
         /// `--field` names a field that the output does not have.
-        #[error("there is no field `{path}`; the fields are {names}")]
-        NoField { path: String, names: String } => {
+        #[error(
+            "the command was carried out, but its answer has no field `{path}`; the fields are \
+             {names}"
+        )]
+        NoField { path: String, names: String, answer: String } => {
             code: "cli.no_field",
             kind: Invalid,
             hint: "name one of the fields; those of an object within are written as `lease.token`",
-            cause: "The name is misspelt, or the field is absent from this output.",
-            remedy: "Print the whole output with `-o json`, and name one of its fields.",
+            cause: "The name is misspelt, or the field is absent from this output. The command was \
+                carried out all the same; the error contains its whole `answer`. The exit code is \
+                1.",
+            remedy: "Take the field from the answer. Next time, print the whole output with \
+                `-o json`, and name one of its fields.",
         }
         /// `baton state get --string` found a value that is not a string.
         #[error("the value of `{key}` is not a string")]
@@ -154,7 +171,7 @@ baton_core::refusals! {
             remedy: "Restore the keys, or inform the agents that depend on them.",
         }
         /// `baton doctor` found a problem.
-        #[error("{count} checks failed")]
+        #[error("{count} check{} failed", if *count == 1 { "" } else { "s" })]
         Unwell { count: usize } => {
             code: "cli.unwell",
             kind: Unavailable,

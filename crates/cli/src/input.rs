@@ -13,6 +13,7 @@ use serde::forward_to_deserialize_any;
 
 use crate::failure::{Failure, Fault};
 use crate::output::plain;
+use crate::stdin::Stdin;
 
 /// More input than this is a mistake: no request may be so large.
 const BYTES_MAX: u64 = 64 << 20;
@@ -45,7 +46,7 @@ impl Source {
     pub(crate) fn read(&self) -> Result<Vec<u8>, Failure> {
         match self {
             Self::Here(text) => Ok(text.clone().into_bytes()),
-            Self::Stdin => self.read_from(std::io::stdin().lock()),
+            Self::Stdin => self.read_from(Stdin::open()),
             Self::File(path) => {
                 self.read_from(File::open(path).map_err(|error| self.unreadable(&error))?)
             }

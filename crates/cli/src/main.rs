@@ -31,6 +31,7 @@ mod output;
 mod progress;
 mod settings;
 mod short_ids;
+mod stdin;
 mod supervised;
 mod topics;
 mod trace;
@@ -88,7 +89,7 @@ fn run(
     output.only(arguments.globals.field.clone());
     let context = Context::new(settings, arguments.globals.clone());
     let handles_signals = arguments.command.handles_signals();
-    runtime.block_on(async {
+    let result = runtime.block_on(async {
         let own = short_ids::ambiguous(&context, short_ids).await?;
         if !own.is_empty() {
             match arguments::parse(own) {
@@ -97,12 +98,19 @@ fn run(
             }
         }
         let result = tokio::select! {
-            result = arguments.command.run(&context, &mut output) => result,
+            // Listens before the command starts.
+            biased;
             failure = interrupted(handles_signals) => Err(failure),
+            result = arguments.command.run(&context, &mut output) => result,
         };
         unknown_workspace::explained(result, &context, &output).await?;
         Ok(ExitCode::SUCCESS)
-    })
+    });
+    if result.is_err() {
+        // A thread may be blocked reading stdin, as in `baton mcp`, and is not waited for.
+        runtime.shutdown_background();
+    }
+    result
 }
 
 /// Resolves on ctrl-c, unless the command handles signals itself.
@@ -116,7 +124,7 @@ async fn interrupted(handles_signals: bool) -> Failure {
 impl arguments::Globals {
     /// The output format of errors before the settings are known.
     fn mode(&self) -> Mode {
-        self.format().unwrap_or_else(Mode::usual)
+        self.format().unwrap_or_else(Mode::of_environment)
     }
 
     /// The output format that was chosen on the command line.

@@ -5,12 +5,14 @@
 //!                                                       no ──▶ run
 //!                                                      yes, or neither ──▶ parse it as it is
 //!                                                      both ──▶ refuse, and name them
+//!   baton task get :t-7 ──▶ the task that is named `t-7`
 //! ```
 //!
 //! 1. Every argument that names a task, a hand-off, a checkpoint, a message or a join accepts them.
 //! 2. Only tasks and joins can be created with a chosen id, so the server is queried only for
 //!    these, and only if a short id was given.
 //! 3. Scripts are not affected: an id as the server returns it is never changed.
+//! 4. No id begins with a colon, so every object can be named, also if both exist.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,6 +26,9 @@ use clap::{Arg, Command};
 use crate::completion::Named;
 use crate::context::Context;
 use crate::failure::{Failure, Fault};
+
+/// Before an id that is not short for another.
+const EXACT: char = ':';
 
 /// The short ids that were given, or those that are ids themselves.
 pub(crate) type Names = BTreeSet<(Named, String)>;
@@ -61,6 +66,9 @@ fn parsed(argument: Arg, named: Named, own: Arc<Names>, given: Arc<Mutex<Names>>
             _ if named == Named::Subject => return text,
             _ => named,
         };
+        if let Some(exact) = name.strip_prefix(EXACT).filter(|_| can_be_chosen(named)) {
+            return text.replacen(name, exact, 1);
+        }
         let id = long(name);
         let short = (named, name.to_owned());
         if id == name || own.contains(&short) {
@@ -71,10 +79,14 @@ fn parsed(argument: Arg, named: Named, own: Arc<Names>, given: Arc<Mutex<Names>>
     }))
 }
 
+/// Whether an object of this kind can be created with an id of one's own.
+fn can_be_chosen(named: Named) -> bool {
+    matches!(named, Named::Task | Named::Join)
+}
+
 /// The short ids that are to be used literally. Refused if one could mean two objects.
 pub(crate) async fn ambiguous(context: &Context, given: Names) -> Result<Names, Failure> {
-    let asked = |named| matches!(named, Named::Task | Named::Join);
-    let given: Names = given.into_iter().filter(|(named, _)| asked(*named)).collect();
+    let given: Names = given.into_iter().filter(|(named, _)| can_be_chosen(*named)).collect();
     let mut own = Names::new();
     if given.is_empty() {
         return Ok(own);

@@ -30,6 +30,9 @@ use crate::output::Output;
 /// The time between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(5);
 
+/// The exit code after SIGTERM, as shells report it.
+const EXIT_TERMINATED: u8 = 128 + 15;
+
 /// How long the server is waited for once this process should end: it may be away.
 pub(crate) const FAREWELL: Duration = Duration::from_millis(1_500);
 
@@ -48,14 +51,17 @@ impl StopSignals {
         Ok(Self { interrupt, terminate, is_shared: io::stdin().is_terminal() })
     }
 
-    /// Does something unless a signal comes first.
+    /// Does something unless a signal comes first, which then ends this process.
     pub(crate) async fn race<T>(
         &mut self,
         work: impl Future<Output = Result<T, Failure>>,
     ) -> Result<T, Failure> {
         tokio::select! {
             done = work => done,
-            _ = self.next() => Err(Failure::Interrupted),
+            signal = self.next() => Err(match signal {
+                Some(Signal::TERM) => Failure::Ended { exit: EXIT_TERMINATED },
+                Some(_) | None => Failure::Interrupted,
+            }),
         }
     }
 

@@ -2,13 +2,13 @@
 //! written to is not an error for the server: a list is empty, and an entry is not found. Here the
 //! reason is added, with the closest name.
 
-use baton_client::Error;
+use baton_client::{Error, Workspace};
 use baton_core::nearest::nearest;
 use baton_core::wire::Problem;
 use baton_core::{Kind, Revision, limits};
 
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::failure::{Failure, Fault};
 use crate::output::Output;
 
 /// Error codes of other kinds that mean that there is no result.
@@ -50,10 +50,22 @@ pub(crate) async fn noted(context: &Context, output: &Output) {
     }
 }
 
+/// Refuses a workspace that was never written to, for a command that names one.
+pub(crate) async fn refused(workspace: &Workspace) -> Result<(), Failure> {
+    match described(workspace).await {
+        Some(reason) => Err(Fault::NoWorkspace { reason }.into()),
+        None => Ok(()),
+    }
+}
+
 /// A sentence, if the selected workspace was never written to. None if that cannot be found out.
 async fn unused(context: &Context) -> Option<String> {
-    let name = context.workspace_said()?;
-    let workspace = context.workplace().await.ok()?;
+    context.workspace_said()?;
+    described(&context.workplace().await.ok()?).await
+}
+
+async fn described(workspace: &Workspace) -> Option<String> {
+    let name = workspace.name().as_str();
     let revision: Result<Revision, Error> = workspace.revision().await;
     if revision.ok()? > Revision(0) {
         return None;

@@ -22,7 +22,22 @@ fn files_are_reserved_by_one_agent_at_a_time() {
     assert_eq!(server.run("reserve --check src/auth/x --agent bob").code, 4);
     assert_eq!(server.run("reserve --check src/auth/x --agent ada").code, 0);
     assert_eq!(server.run("reserve --check docs --agent bob").code, 0);
-    assert_eq!(server.run("reserve").json().as_array().unwrap().len(), 1);
+    // The token is shown to the holder only.
+    let listed = server.run("reserve --agent bob").json();
+    assert_eq!(
+        (listed[0]["pattern"].as_str(), listed[0].get("token")),
+        (Some("src/auth/**"), None)
+    );
+    let table = server.run("reserve --agent bob -o table").stdout;
+    assert_eq!(table.lines().next(), Some("PATTERN      HOLDER  EXPIRES AT"));
+    assert_eq!(server.run("reserve --agent ada").json()[0]["token"], granted[0]["token"]);
+    let refused = server.run("reserve src/auth/x --agent bob -o table");
+    assert_eq!((refused.code, refused.stdout.as_str()), (4, ""));
+    assert!(refused.stderr.starts_with("error: reserve: conflict"), "{refused:?}");
+    assert_eq!(server.run("reserve src/auth/x --agent bob").stdout, "");
+    let some = server.run("reserve docs src/auth/x --agent bob");
+    assert_eq!((some.code, some.stdout.contains("docs")), (4, true), "what was granted is shown");
+    assert_eq!(server.run("reserve --release --agent bob").code, 0);
     let released = server.run("reserve --release --agent bob").json();
     assert_eq!(released["released"], serde_json::json!([]), "only one's own are released");
     let released = server.run("reserve --release src/auth/** --agent ada").json();

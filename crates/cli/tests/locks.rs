@@ -140,7 +140,7 @@ fn signals_are_forwarded_to_the_program() {
     let mut waiting = Running::of(under_lock(&server, &["--wait", "1h"], "echo never"));
     eventually(&server, |lock| lock["waiters"].as_array().unwrap().len() == 1);
     send(&waiting.child, Signal::TERM);
-    assert_eq!(waiting.ended().0, 130);
+    assert_eq!(waiting.ended().0, 128 + 15);
     eventually(&server, |lock| lock["waiters"].as_array().unwrap().is_empty());
 }
 

@@ -17,6 +17,7 @@
 //! | `deployment` | the files that deploy the program |
 //! | `documents` | every shell command in the documents and help topics |
 //! | `doctor` | `baton doctor` |
+//! | `interrupts` | signals while a command reads stdin, waits or measures |
 //! | `locks` | `baton lock run` |
 //! | `mcp` | the Model Context Protocol, by a client over stdio and HTTP |
 //! | `mcp_frames` | the same frame by frame, with bad input |
@@ -40,6 +41,7 @@ mod demo;
 mod deployment;
 mod doctor;
 mod documents;
+mod interrupts;
 mod locks;
 mod mcp;
 mod mcp_frames;

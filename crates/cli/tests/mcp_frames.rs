@@ -3,9 +3,10 @@
 use std::io::Write;
 use std::process::Stdio;
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::process::{Running, Server};
+use crate::process::{Running, Server, send};
 
 /// The client metadata that every request contains.
 fn meta(revision: &str) -> String {
@@ -80,6 +81,20 @@ fn nonsense_and_depth_do_not_end_a_session() {
     assert_eq!(answer["result"]["isError"], json!(true), "{}", &answer.to_string()[..200]);
     frames.call(4, "baton_brief", "{}");
     assert!(frames.answer(4)["result"].is_object());
+}
+
+#[test]
+fn an_interrupt_ends_a_session() {
+    let server = Server::start();
+    for words in [&["mcp"][..], &["mcp", "--data", "own"]] {
+        let mut command = server.command(words);
+        command.stdin(Stdio::piped());
+        let mut frames = Frames(Running::of(command));
+        frames.call(1, "baton_brief", "{}");
+        assert!(frames.answer(1)["result"].is_object());
+        send(&frames.0.child, Signal::INT);
+        assert_eq!(frames.0.ended(), (130, String::new()), "{words:?}");
+    }
 }
 
 #[test]

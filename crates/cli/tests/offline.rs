@@ -93,3 +93,31 @@ fn data_in_use_or_not_there_is_refused() {
     assert_eq!((ran.code, ran.error()["code"].as_str()), (8, Some("log.failed")));
     assert!(!server.home.path().join("missing").exists());
 }
+
+#[test]
+fn a_folder_without_data_is_refused_and_stays_as_it_is() {
+    let home = tempfile::tempdir().unwrap();
+    fs::create_dir(home.path().join("empty")).unwrap();
+    let run = |line: &str| {
+        let mut command = baton(home.path());
+        command.args(line.split(' '));
+        Ran::of(command, "")
+    };
+    for folder in ["missing", "empty"] {
+        for line in ["log repair --yes", "log repair", "token ls", "token revoke 3f9a1c0b77de"] {
+            let ran = run(&format!("{line} --data {folder}"));
+            let code = (ran.code, ran.error()["code"].clone());
+            assert_eq!(code, (8, "log.failed".into()), "{line} {folder}");
+        }
+    }
+    assert!(!home.path().join("missing").exists());
+    assert_eq!(fs::read_dir(home.path().join("empty")).unwrap().count(), 0);
+    // The first token may be made before the server is started for the first time.
+    let made = run("token create me --role admin --data missing -o table");
+    assert_eq!(made.code, 0, "{made:?}");
+    assert_eq!(made.stderr, "there was no data in missing: it is a new folder\n");
+    let made = run("token create you --role admin --data missing -o table");
+    assert_eq!((made.code, made.stderr.as_str()), (0, ""));
+    assert_eq!(run("token ls --data missing").json().as_array().map(Vec::len), Some(2));
+    assert_eq!(run("log repair --yes --data missing").code, 0);
+}

@@ -98,6 +98,110 @@ fn the_next_step_is_named() {
 }
 
 #[test]
+fn a_hint_names_options_and_what_can_be_done() {
+    let server = Server::start();
+    for line in ["task add review --id busy", "task claim --task busy", "state set plan 1"] {
+        assert_eq!(server.run(line).code, 0, "{line}");
+    }
+    assert_eq!(server.run("contract declare plans shared/plan --agent ada").code, 0);
+    for (line, hint) in [
+        ("task claim --task busy", "set `--wait` to wait for it, or claim another task"),
+        (
+            "semaphore run new -- true",
+            "acquire it with `--permits`: the first call sets how many there are",
+        ),
+        (
+            "contract rm plans --agent bob",
+            "ask its owner, choose another name, or delete it with `--force`",
+        ),
+        ("namespace rm none", "list what there is with `baton namespace ls`"),
+        ("stream rm none", "list what there is with `baton stream ls`"),
+    ] {
+        let ran = server.run(line);
+        assert_eq!(ran.error()["hint"], hint, "{line}");
+    }
+    let hint = server.run("state set plan 2 --if-absent").error()["hint"].clone();
+    assert!(hint.as_str().is_some_and(|hint| hint.contains("without `--if-absent`")), "{hint}");
+    let late = server.run("task wait busy --wait 1ms").error();
+    assert_eq!(late["detail"], "task `busy` has not finished");
+    let late = server.run("task wait busy --status failed --wait 1ms").error();
+    assert_eq!(late["detail"], "task `busy` has not reached the status");
+}
+
+#[test]
+fn a_workspace_that_was_never_used_is_named() {
+    let server = Server::start();
+    assert_eq!(server.run("--workspace research state set plan 1").code, 0);
+    let detail = "workspace `reserch` has never been used; did you mean `research`?";
+    for line in [
+        "workspace export reserch kept.baton",
+        "workspace delete reserch --yes",
+        "workspace sync reserch --with-workspace research",
+    ] {
+        let ran = server.run(line);
+        let error = ran.error();
+        assert_eq!((ran.code, error["code"].as_str()), (3, Some("cli.no_workspace")), "{line}");
+        assert_eq!(error["detail"], detail, "{line}");
+    }
+    assert!(!server.home.path().join("kept.baton").exists());
+    // Without a copy there is nothing to synchronize with.
+    assert_eq!(server.run("workspace sync research").error()["code"], "cli.usage");
+}
+
+#[test]
+fn a_file_that_is_no_sound_export_is_refused_as_over_http() {
+    let server = Server::start();
+    assert_eq!(server.run("state set plan 1").code, 0);
+    assert_eq!(server.run("workspace export default kept.baton").code, 0);
+    let path = server.home.path().join("kept.baton");
+    let whole = std::fs::read(&path).unwrap();
+    let mut flipped = whole.clone();
+    flipped[whole.len() / 2] ^= 1;
+    for bytes in [&whole[..whole.len() - 1], &flipped, b"", b"foreign"] {
+        std::fs::write(&path, bytes).unwrap();
+        let ran = server.run("workspace import kept.baton --as copy");
+        let error = ran.error();
+        assert_eq!((ran.code, error["code"].as_str()), (2, Some("import.damaged")), "{error}");
+        let detail = error["detail"].as_str().unwrap();
+        assert!(detail.starts_with("`kept.baton`: the export is damaged: "), "{detail}");
+    }
+    std::fs::write(&path, whole).unwrap();
+    assert_eq!(server.run("workspace import kept.baton --as copy").code, 0);
+}
+
+#[test]
+fn a_handoff_without_asking_offers_no_approval() {
+    let home = tempfile::tempdir().unwrap();
+    let run = |line: &str| {
+        let mut command = baton(home.path());
+        command.args(line.split(' '));
+        Ran::of(command, "")
+    };
+    let help = run("handoff execute --help").stdout;
+    assert!(help.contains("How long the receiver has to claim the task"), "{help}");
+    for option in ["--capability", "--approval", "--approver"] {
+        assert!(!help.contains(option), "{help}");
+        assert!(run("handoff offer --help").stdout.contains(option));
+    }
+    let ran = run("handoff execute bob --approval");
+    assert_eq!((ran.code, ran.error()["code"].clone()), (2, "cli.usage".into()));
+}
+
+#[test]
+fn numbers_and_short_times_are_said_in_words() {
+    let mut server = Server::start();
+    let held = server.run("lock acquire door --ttl 1s -o table").stdout;
+    assert!(held.contains("expires within a second") || held.contains("expires in 1 s"), "{held}");
+    assert_eq!(server.run("reserve docs --agent ada").code, 0);
+    let released = server.run("reserve --release --agent ada -o table").stdout;
+    assert_eq!(released, "1 reservation released\n");
+    server.kill();
+    let ran = server.run("doctor --data none/such -o table");
+    assert!(ran.stderr.contains("check failed") || ran.stderr.contains("checks failed"), "{ran:?}");
+    assert!(!ran.stderr.contains("1 checks"), "{ran:?}");
+}
+
+#[test]
 fn the_version_is_a_command_as_well() {
     let server = Server::start();
     let ran = server.run("version -o table");
@@ -184,9 +288,47 @@ fn short_ids_are_accepted_and_never_guessed() {
     let ran = server.run("task get t-1");
     assert_eq!((ran.code, ran.error()["code"].as_str()), (2, Some("cli.ambiguous")));
     assert_eq!(server.run("task get t-0000000001").json()["id"], "t-0000000001");
+    // A colon stands before an id that is not short for another, and both are shown as they are.
+    for line in ["task get :t-1", "task history :t-1", "why tasks/:t-1"] {
+        assert_eq!(server.run(line).code, 0, "{line}");
+    }
+    let listed = server.run("task ls -o table").stdout;
+    let ids: Vec<&str> = listed.lines().filter_map(|line| line.split(' ').next()).collect();
+    assert_eq!(ids, ["ID", "t-0000000001", "t-1", "t-9"], "{listed}");
+    assert_eq!(server.run("task cancel :t-1").json()["id"], "t-1");
+    assert_eq!(server.run("task get t-0000000001").json()["status"], "pending");
     let ran = server.run("task get t-77");
     assert_eq!((ran.code, ran.error()["code"].as_str()), (3, Some("task.not_found")));
     assert_eq!(server.run("handoff get h-77").error()["handoff"], "h-0000000077");
+}
+
+#[test]
+fn a_missing_field_is_reported_with_the_whole_answer() {
+    let server = Server::start();
+    assert_eq!(server.run("task add review").code, 0);
+    // The request was carried out, so its answer is not lost.
+    let ran = server.run("lock acquire deploy --field nope");
+    let error = ran.error();
+    assert_eq!((ran.code, error["code"].as_str()), (1, Some("cli.no_field")), "{ran:?}");
+    assert!(error["answer"]["token"].is_number(), "{error}");
+    let mut claim = server.command(["task", "claim", "--type", "review", "--field", "lease.x"]);
+    claim.env("BATON_OUTPUT", "table");
+    let ran = Ran::of(claim, "");
+    assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.lines().count()), (1, "", 3), "{ran:?}");
+    assert!(ran.stderr.contains("the command was carried out"), "{ran:?}");
+    assert!(ran.stderr.contains("\"id\":\"t-0000000001\""), "{ran:?}");
+}
+
+#[test]
+fn the_token_of_a_task_is_a_field_as_that_of_a_lock_is() {
+    let server = Server::start();
+    assert_eq!(server.run("task add review").code, 0);
+    let token = server.run("task claim --type review --field token");
+    assert_eq!((token.code, token.stderr.as_str()), (0, ""), "{token:?}");
+    assert_eq!(server.run("task get t-1 --field lease.token").stdout, token.stdout);
+    let lock = server.run("lock acquire deploy --field token");
+    assert_eq!(server.run("lock get deploy --field hold.token").stdout, lock.stdout);
+    assert_eq!(server.run("lock get deploy --field token").stdout, lock.stdout);
 }
 
 #[test]
@@ -253,6 +395,26 @@ fn a_warning_of_an_offer_is_a_separate_line() {
     assert_eq!((ran.code, ran.stdout.lines().count()), (0, 1), "{ran:?}");
     assert!(ran.stdout.ends_with(" is offered\n"), "{ran:?}");
     assert_eq!(ran.stderr, "warning: no agent has ever registered as `bob`\n");
+}
+
+#[test]
+fn a_usage_error_has_the_format_of_the_environment() {
+    let home = tempfile::tempdir().unwrap();
+    let run = |words: &[&str], form: &str| {
+        let mut command = baton(home.path());
+        command.args(words).env("BATON_OUTPUT", form);
+        Ran::of(command, "")
+    };
+    for words in [&["task", "complete", "t-1"][..], &["--config", "none.toml", "state", "ls"]] {
+        let ran = run(words, "table");
+        assert_eq!((ran.code, ran.stderr.lines().count()), (2, 3), "{ran:?}");
+        assert!(ran.stderr.starts_with("error: "), "{ran:?}");
+        assert!(run(words, "jsonl").error().is_object());
+        // An option comes first, and what is no format is ignored until it is reported.
+        let ran = run(&[words, &["-o", "table"]].concat(), "json");
+        assert!(ran.stderr.starts_with("error: "), "{ran:?}");
+        assert!(run(words, "nonsense").error().is_object());
+    }
 }
 
 #[test]

@@ -192,6 +192,51 @@ fn a_program_and_its_children_are_killed_when_the_lease_is_lost() {
 }
 
 #[test]
+fn statistics_count_tasks_that_were_handed_off() {
+    let server = Server::start();
+    add(&server, &["write", "--id", "h1"]);
+    let token = server.run("task claim --field token").stdout;
+    let execute = format!("handoff execute bob --task h1 --token {}", token.trim());
+    assert_eq!(server.run(&execute).code, 0);
+    let table = server.run("task stats -o table").stdout;
+    let cells = |line: &str| {
+        let cells = line.split("  ").map(str::trim).filter(|cell| !cell.is_empty());
+        cells.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let mut lines = table.lines().map(cells);
+    let counts: Vec<_> = lines.next().into_iter().flatten().zip(lines.next().unwrap()).collect();
+    assert!(counts.contains(&("HANDED OFF".to_owned(), "1".to_owned())), "{table}");
+    assert!(lines.any(|cells| cells.first().is_some_and(|name| name == "handed_off")), "{table}");
+}
+
+/// With the usual lease the next renewal is minutes away.
+#[test]
+fn a_program_is_killed_as_soon_as_its_task_is_cancelled() {
+    let server = Server::start();
+    let script = "echo begun $BATON_TASK >&2; exec sleep 600";
+    let mut running = Running::of(work(&server, &["--concurrency", "2", "--lease", "12h"], script));
+    add(&server, &["endless", "--id", "parent"]);
+    assert_eq!(running.error_line(), "begun parent");
+    add(&server, &["endless", "--id", "child", "--parent", "parent"]);
+    assert_eq!(running.error_line(), "begun child");
+    assert_eq!(server.run("task cancel parent").code, 0);
+    // Its subtask is cancelled, too. Both places are free again.
+    add(&server, &["endless", "--id", "next"]);
+    assert_eq!(running.error_line(), "begun next");
+    add(&server, &["endless", "--id", "last"]);
+    assert_eq!(running.error_line(), "begun last");
+    for id in ["next", "last"] {
+        assert_eq!(server.run(&format!("task cancel {id}")).code, 0);
+    }
+    send(&running.child, Signal::TERM);
+    let (code, said) = running.ended();
+    assert_eq!(code, 0, "{said}");
+    let summary: String = std::iter::from_fn(|| running.try_line()).collect();
+    let summary: Value = serde_json::from_str(&summary).unwrap();
+    assert_eq!(summary, json!({"completed": 0, "failed": 0, "handed_over": 0, "lost": 4}));
+}
+
+#[test]
 fn the_first_signal_finishes_work_in_progress_and_the_second_ends_it() {
     let server = Server::start();
     add(&server, &["slow", "--id", "slow"]);

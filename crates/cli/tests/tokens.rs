@@ -64,6 +64,16 @@ fn the_owner_of_the_data_creates_a_token_without_a_server() {
     assert_eq!(Ran::of(second, "").error()["code"], "log.in_use");
 }
 
+#[test]
+fn refusals_are_in_no_folder() {
+    let home = tempfile::tempdir().unwrap();
+    let mut list = baton(home.path());
+    list.args(["token", "refusals", "--data", "data"]);
+    let refused = Ran::of(list, "");
+    assert_eq!((refused.code, refused.error()["code"].clone()), (2, "cli.usage".into()));
+    assert!(!home.path().join("data").exists());
+}
+
 /// Signed with [`SECRET`] by the issuer `tests` for `baton`: for ada, a worker, until 2100.
 const VOUCHED: &str = concat!(
     "eyJhbGciOiJIUzI1NiJ9.",

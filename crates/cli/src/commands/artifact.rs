@@ -13,6 +13,7 @@ use crate::failure::Failure;
 use crate::input::milliseconds;
 use crate::output::Output;
 use crate::progress::Unit;
+use crate::stdin::Stdin;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -122,7 +123,7 @@ impl Put {
     async fn run(self, artifacts: &Artifacts, output: &mut Output) -> Result<(), Failure> {
         let is_stdin = self.file.as_os_str() == "-";
         let bytes: Box<dyn Read + Send> = if is_stdin {
-            Box::new(std::io::stdin())
+            Box::new(Stdin::open())
         } else {
             let file = File::open(&self.file).map_err(|error| unreadable(&self.file, error))?;
             Box::new(output.reading("uploading", file))

@@ -11,12 +11,14 @@ use std::time::{Duration, Instant};
 use baton_client::{Client, Options, State};
 use clap::Args;
 use serde::Serialize;
-use tokio::task::JoinHandle;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
 
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::progress::{Progress, Unit};
+use crate::supervised::{FAREWELL, StopSignals};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -24,8 +26,8 @@ Examples:
   baton bench --seconds 10 --concurrency 64
 
 The benchmark writes 200-byte values to the workspace `baton-bench`, one key per connection, and
-deletes them at the end. Each connection has one request in flight. A write counts when it is
-durable. All load comes from this one process.";
+deletes them at the end, also when it is interrupted. Each connection has one request in flight. A
+write counts when it is durable. All load comes from this one process.";
 
 /// A separate workspace, so that no other data is touched.
 const WORKSPACE: &str = "baton-bench";
@@ -74,6 +76,27 @@ impl Load {
 
 impl Bench {
     pub(crate) async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
+        let mut signals = StopSignals::listen()?;
+        let workers = signals.race(self.workers(context)).await?;
+        let measured = signals.race(self.measure(&workers, output)).await;
+        let tidying = async {
+            for worker in &workers {
+                worker.state.delete(&worker.key).await?;
+            }
+            Ok::<_, Failure>(())
+        };
+        if measured.is_ok() {
+            tidying.await?;
+        } else {
+            // The reason why it ended matters more than keys that could not be deleted.
+            let _ = timeout(FAREWELL, tidying).await;
+        }
+        let columns =
+            ["load", "connections", "operations", "per_second", "p50_ms", "p99_ms", "max_ms"];
+        output.many("measurements", &measured?, &columns)
+    }
+
+    async fn workers(&self, context: &Context) -> Result<Vec<Worker>, Failure> {
         let mut workers = Vec::new();
         // Idempotency keys would make the server store each response, and nothing is retried here.
         let options = Options { automatic_keys: false, ..Options::default() };
@@ -81,29 +104,28 @@ impl Bench {
             let client = context.connect(options.clone()).await?;
             workers.push(Worker::new(&client, number)?);
         }
+        Ok(workers)
+    }
+
+    async fn measure(&self, workers: &[Worker], output: &Output) -> Result<Vec<Measured>, Failure> {
         let duration = Duration::from_millis(self.seconds * 500);
         let mut measured = Vec::new();
         let whole_ms = Some(self.seconds * 1_000);
         let progress = output.progress("measuring", Unit::Milliseconds, whole_ms);
         for load in [Load::Set, Load::Get] {
             let begun = now();
-            let jobs: Vec<_> = workers
-                .iter()
-                .map(|worker| tokio::spawn(worker.clone().run(load, begun + duration)))
-                .collect();
+            // Dropped when it is interrupted, so that no worker writes after the keys are deleted.
+            let mut jobs = JoinSet::new();
+            for worker in workers {
+                jobs.spawn(worker.clone().run(load, begun + duration));
+            }
             let times = tokio::select! {
-                times = all(jobs) => times?,
+                times = all(&mut jobs) => times?,
                 never = tick(&progress) => match never {},
             };
             measured.push(self.measured(load, begun.elapsed(), times));
         }
-        drop(progress);
-        for worker in workers {
-            worker.state.delete(&worker.key).await?;
-        }
-        let columns =
-            ["load", "connections", "operations", "per_second", "p50_ms", "p99_ms", "max_ms"];
-        output.many("measurements", &measured, &columns)
+        Ok(measured)
     }
 
     fn measured(&self, load: Load, elapsed: Duration, mut times: Vec<Duration>) -> Measured {
@@ -132,12 +154,10 @@ fn now() -> Instant {
 }
 
 /// The latencies of all workers.
-async fn all(
-    jobs: Vec<JoinHandle<Result<Vec<Duration>, Failure>>>,
-) -> Result<Vec<Duration>, Failure> {
+async fn all(jobs: &mut JoinSet<Result<Vec<Duration>, Failure>>) -> Result<Vec<Duration>, Failure> {
     let mut times = Vec::new();
-    for job in jobs {
-        let done = job.await.map_err(|error| Failure::from(io::Error::from(error)))?;
+    while let Some(done) = jobs.join_next().await {
+        let done = done.map_err(|error| Failure::from(io::Error::from(error)))?;
         times.extend(done?);
     }
     Ok(times)

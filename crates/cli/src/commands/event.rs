@@ -22,7 +22,8 @@ Examples:
   baton event watch --type 'deploy.*'
 
 An event type is a dotted name. Prefixes that Baton uses itself, such as `task.` or `state.`, cannot
-be emitted. The history contains all events of the workspace.";
+be emitted. The history contains the events that the workspace retains: those of the last 30 days,
+unless `baton workspace configure` was used.";
 
 const WATCH_AFTER_HELP: &str = "\
 Examples:

@@ -56,7 +56,7 @@ enum Verb {
     /// Offer work to an agent, or to any agent with a capability
     Offer(Offer),
     /// Hand work over without asking: task and keys move in one commit
-    Execute(Offer),
+    Execute(Execute),
     ExecuteAll(All),
     /// Check an offer against the rules without making it
     Validate(Offer),
@@ -157,6 +157,34 @@ struct Offer {
     /// Offer to any agent with this capability
     #[arg(long, value_name = "NAME")]
     capability: Option<String>,
+    #[command(flatten)]
+    content: Content,
+    /// How long the offer stays open [default: 1h]
+    #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
+    deadline: Option<u64>,
+    /// Require approval by any agent
+    #[arg(long)]
+    approval: bool,
+    /// Require approval by this agent; repeatable
+    #[arg(long, value_name = "AGENT")]
+    approver: Vec<String>,
+}
+
+/// There is nobody to ask, so it has no capability and no approval.
+#[derive(Args)]
+struct Execute {
+    /// Receiving agent
+    to: String,
+    #[command(flatten)]
+    content: Content,
+    /// How long the receiver has to claim the task [default: 1h]
+    #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
+    deadline: Option<u64>,
+}
+
+/// What is handed over.
+#[derive(Args)]
+struct Content {
     /// Task to hand over
     #[arg(long, value_name = "TASK", requires = "token")]
     task: Option<String>,
@@ -185,15 +213,6 @@ struct Offer {
     /// Copy the keys instead: the giver keeps them
     #[arg(long)]
     copy: bool,
-    /// How long the offer stays open [default: 1h]
-    #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
-    deadline: Option<u64>,
-    /// Require approval by any agent
-    #[arg(long)]
-    approval: bool,
-    /// Require approval by this agent; repeatable
-    #[arg(long, value_name = "AGENT")]
-    approver: Vec<String>,
     #[command(flatten)]
     trace: Trace,
 }
@@ -267,7 +286,9 @@ impl Wait {
             match handoffs.wait(&self.handoff, &self.status, part_ms).await? {
                 Some(handoff) => break handoff,
                 None if left_ms == 0 => {
-                    let what = format!("hand-off `{}` has not reached the status", self.handoff);
+                    let reached =
+                        if self.status.is_empty() { "ended" } else { "reached the status" };
+                    let what = format!("hand-off `{}` has not {reached}", self.handoff);
                     return Err(Fault::NothingInTime { what }.into());
                 }
                 None => {}
@@ -287,8 +308,8 @@ impl Handoff {
         let handoffs = workspace.handoffs();
         match self.verb {
             Verb::Offer(offer) => report(output, &offer.described(&handoffs)?.await?),
-            Verb::Execute(offer) => {
-                let handoff = offer.described(&handoffs)?.execute().await?;
+            Verb::Execute(execute) => {
+                let handoff = execute.described(&handoffs)?.execute().await?;
                 report(output, &handoff)
             }
             Verb::ExecuteAll(all) => all.run(&handoffs, output).await,
@@ -438,6 +459,29 @@ impl Offer {
                 handoffs.offer_to_capability(capability.as_deref().unwrap_or_default())
             }
         };
+        if let Some(deadline) = self.deadline {
+            offering = offering.deadline_ms(deadline);
+        }
+        if self.approval || !self.approver.is_empty() {
+            let approvers: Vec<&str> = self.approver.iter().map(String::as_str).collect();
+            offering = offering.approved_by(&approvers);
+        }
+        self.content.added_to(offering)
+    }
+}
+
+impl Execute {
+    fn described(self, handoffs: &Handoffs) -> Result<Offering, Failure> {
+        let offering = handoffs.offer(&self.to);
+        self.content.added_to(match self.deadline {
+            Some(deadline) => offering.deadline_ms(deadline),
+            None => offering,
+        })
+    }
+}
+
+impl Content {
+    fn added_to(self, mut offering: Offering) -> Result<Offering, Failure> {
         if let (Some(task), Some(token)) = (&self.task, self.token) {
             offering = offering.task(task, Token(token));
         }
@@ -446,13 +490,6 @@ impl Offer {
         }
         for (name, value) in &self.state {
             offering = offering.state(name, value.json_or_text()?);
-        }
-        if let Some(deadline) = self.deadline {
-            offering = offering.deadline_ms(deadline);
-        }
-        if self.approval || !self.approver.is_empty() {
-            let approvers: Vec<&str> = self.approver.iter().map(String::as_str).collect();
-            offering = offering.approved_by(&approvers);
         }
         if let Some(traceparent) = self.trace.given() {
             offering = offering.traceparent(&traceparent);

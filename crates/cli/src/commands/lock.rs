@@ -147,7 +147,7 @@ impl Lock {
 
 fn held(output: &mut Output, hold: &Hold) -> Result<(), Failure> {
     let Hold { name, token, expires_at, .. } = hold;
-    let until = output.relative(*expires_at);
+    let until = output.until(*expires_at);
     output.said(hold, &format!("lock {name} acquired, expires {until} (token {token})"))
 }
 

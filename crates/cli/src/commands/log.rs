@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::data_folder::{DataLog, logs};
+use crate::data_folder::{DataLog, existing_logs};
 use crate::failure::{Failure, Fault};
 use crate::output::{Output, plain};
 use crate::settings::is_database;
@@ -72,7 +72,7 @@ impl Log {
                 files: see pg_amcheck";
             return Err(Fault::Usage { reason: reason.to_owned() }.into());
         }
-        let logs = logs(folder)?;
+        let logs = existing_logs(folder)?;
         match self.verb {
             Verb::Verify => {
                 let reports = reports(&logs, baton_log::verify)?;

@@ -192,7 +192,7 @@ impl Command {
     /// Whether it handles ctrl-c itself, because there is work to finish.
     pub(crate) fn handles_signals(&self) -> bool {
         match self {
-            Self::Serve(_) => true,
+            Self::Serve(_) | Self::Bench(_) => true,
             Self::Demo(demo) => demo.handles_signals(),
             Self::Message(message) => message.handles_signals(),
             Self::Task(task) => task.handles_signals(),

@@ -4,13 +4,14 @@ use std::path::Path;
 use std::process::Command;
 
 use baton_client::{PathPattern, Reservation, Reservations, Reserved};
+use baton_core::{AgentId, Timestamp, Token};
 use clap::Args;
 use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::{Failure, Fault};
 use crate::input::milliseconds;
-use crate::output::Output;
+use crate::output::{Output, counted};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -84,7 +85,10 @@ impl Reserve {
             match reservations.reserve(pattern, Some(self.ttl)).await? {
                 Reserved::Granted(reservation) => granted.push(reservation),
                 Reserved::Taken(taken) => {
-                    listed(&granted, output)?;
+                    // Those before it stay reserved.
+                    if !granted.is_empty() {
+                        listed(&granted, output)?;
+                    }
                     return Err(refused(&taken));
                 }
             }
@@ -104,7 +108,7 @@ impl Reserve {
         for pattern in &self.patterns {
             released.extend(reservations.release(Some(pattern)).await?);
         }
-        let sentence = format!("{} reservations released", released.len());
+        let sentence = format!("{} released", counted(released.len(), "reservation"));
         output.said(&Released { released }, &sentence)
     }
 
@@ -131,8 +135,27 @@ impl Reserve {
     }
 }
 
+/// A reservation as it is shown. The token is shown to the holder only.
+#[derive(Serialize)]
+struct Row<'a> {
+    pattern: &'a str,
+    holder: &'a AgentId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token: Option<Token>,
+    expires_at: Timestamp,
+}
+
+impl<'a> Row<'a> {
+    fn of(reservation: &'a Reservation) -> Self {
+        let Reservation { pattern, holder, token, expires_at } = reservation;
+        let token = Some(*token).filter(|token| *token != Token::HIDDEN);
+        Self { pattern, holder, token, expires_at: *expires_at }
+    }
+}
+
 fn listed(reservations: &[Reservation], output: &mut Output) -> Result<(), Failure> {
-    output.many("reservations", reservations, &["pattern", "holder", "expires_at", "token"])
+    let rows: Vec<Row<'_>> = reservations.iter().map(Row::of).collect();
+    output.many("reservations", &rows, &["pattern", "holder", "expires_at", "token"])
 }
 
 fn refused(taken: &[Reservation]) -> Failure {

@@ -156,7 +156,7 @@ impl Semaphore {
 fn held(output: &mut Output, permit: &Permit) -> Result<(), Failure> {
     let Permit { name, token, expires_at, weight, .. } = permit;
     let what = if *weight == 1 { "permit".to_owned() } else { format!("{weight} permits") };
-    let ending = output.relative(*expires_at);
+    let ending = output.until(*expires_at);
     let sentence = format!("{what} of {name} acquired, expires {ending} (token {token})");
     output.said(permit, &sentence)
 }

@@ -1,6 +1,6 @@
 //! `baton token`: access tokens.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use baton_client::Method;
 use baton_core::access::{Grant, Role};
@@ -13,8 +13,8 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::context::Context;
-use crate::data_folder;
-use crate::failure::Failure;
+use crate::data_folder::{self, existing_logs};
+use crate::failure::{Failure, Fault};
 use crate::input::milliseconds;
 use crate::output::Output;
 
@@ -143,10 +143,7 @@ struct Listed {
 impl Token {
     pub(crate) async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
         let store = match &self.data {
-            Some(folder) => {
-                let home = data_folder::home(folder).map_err(baton::error::Error::from)?;
-                TokenStore::Data(Tokens::of(&baton::open(home).await?)?)
-            }
+            Some(folder) => self.verb.store_in(folder, output).await?,
             None => TokenStore::Server(context),
         };
         match self.verb {
@@ -165,6 +162,32 @@ impl Token {
                 output.said(&record, &format!("token {} revoked", record.id))
             }
         }
+    }
+}
+
+impl Verb {
+    /// The tokens in a data folder. The first one may be created before the first start of a
+    /// server; for everything else a folder without data is a mistake.
+    async fn store_in(
+        &self,
+        folder: &Path,
+        output: &Output,
+    ) -> Result<TokenStore<'static>, Failure> {
+        let there = existing_logs(folder);
+        match self {
+            Self::Refusals { .. } => {
+                let reason = "refused requests are known to a running server only: omit --data";
+                return Err(Fault::Usage { reason: reason.to_owned() }.into());
+            }
+            Self::Create(_) if there.is_err() => {
+                let folder = folder.display();
+                output.note(&format!("there was no data in {folder}: it is a new folder"));
+            }
+            Self::Create(_) => {}
+            Self::Ls | Self::Revoke { .. } => drop(there?),
+        }
+        let home = data_folder::home(folder).map_err(baton::error::Error::from)?;
+        Ok(TokenStore::Data(Tokens::of(&baton::open(home).await?)?))
     }
 }
 

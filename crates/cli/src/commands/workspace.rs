@@ -104,6 +104,7 @@ impl Delete {
             return Err(Fault::Unconfirmed { what }.into());
         }
         let workspace = context.workspace_named(&self.name).await?;
+        unknown_workspace::refused(&workspace).await?;
         let revision = workspace.ask(Query::Get).await?.revision;
         let deleted = workspace.delete(revision).await?;
         let sentence = format!("workspace {} deleted at revision {}", deleted.id, deleted.revision);

@@ -53,18 +53,35 @@ impl Fields {
     }
 }
 
-/// One field of a JSON object by its path, such as `lease.token`; text without quotes.
+/// Where the token of a task or a lock is.
+const TOKENS: [&str; 2] = ["lease.token", "hold.token"];
+
+/// One field of a JSON object by its path, such as `lease.token`; text without quotes. An object
+/// without a token of its own has that of its lease or hold: all tokens are passed as `--token`.
 pub(super) fn at(text: &str, path: &str) -> Result<String, Fault> {
+    let of_holder = || TOKENS.iter().find_map(|path| value(text, path).ok());
+    let found = value(text, path);
+    let found = found.or_else(|names| of_holder().filter(|_| path == "token").ok_or(names));
+    let found = found.map_err(|names| Fault::NoField {
+        path: path.to_owned(),
+        names,
+        answer: text.to_owned(),
+    })?;
+    Ok(serde_json::from_str::<String>(&found).unwrap_or(found))
+}
+
+/// The value at a path; otherwise the names of the fields where it ends.
+fn value(text: &str, path: &str) -> Result<String, String> {
     let mut found = text.to_owned();
     for name in path.split('.') {
         let fields = Fields::parse(&found);
         let Some((_, value)) = fields.pairs().find(|(there, _)| *there == name) else {
             let names: Vec<&str> = fields.pairs().map(|(name, _)| name).collect();
-            return Err(Fault::NoField { path: path.to_owned(), names: names.join(", ") });
+            return Err(names.join(", "));
         };
         value.clone_into(&mut found);
     }
-    Ok(serde_json::from_str::<String>(&found).unwrap_or(found))
+    Ok(found)
 }
 
 impl<'de> Deserialize<'de> for Fields {

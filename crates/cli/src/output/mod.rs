@@ -20,6 +20,7 @@ mod relative;
 mod table;
 mod yaml;
 
+use std::fmt::Display;
 use std::fs::File;
 use std::io::{BufReader, IsTerminal, Stdout, Write};
 
@@ -34,6 +35,7 @@ pub(crate) use table::plain;
 
 use crate::failure::Failure;
 use crate::progress::{Counted, Progress, Unit};
+use crate::settings::keys;
 
 /// The output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
@@ -64,7 +66,13 @@ impl Mode {
             _ => glued(word),
         });
         let form = forms.find_map(|form| Self::from_str(&form, false).ok());
-        form.unwrap_or_else(Self::usual)
+        form.unwrap_or_else(Self::of_environment)
+    }
+
+    /// The format if no option has chosen one and the configuration file is not known.
+    pub(crate) fn of_environment() -> Self {
+        let form = std::env::var(keys::OUTPUT.variable).ok();
+        form.and_then(|form| Self::from_str(&form, false).ok()).unwrap_or_else(Self::usual)
     }
 }
 
@@ -184,6 +192,14 @@ impl<W: Write> Output<W> {
     /// A time relative to now, such as `in 5 min`.
     pub(crate) fn relative(&self, time: Timestamp) -> String {
         relative::relative(time, (self.now)())
+    }
+
+    /// When something expires, such as `in 5 min`.
+    pub(crate) fn until(&self, time: Timestamp) -> String {
+        match &*self.relative(time) {
+            "now" => "within a second".to_owned(),
+            relative => relative.to_owned(),
+        }
     }
 
     /// A table with these columns.
@@ -342,6 +358,12 @@ impl<W: Write> Output<W> {
             _ => line.to_owned(),
         }
     }
+}
+
+/// A number of things: `1 record`, `2 records`.
+pub(crate) fn counted(count: impl TryInto<u64> + Copy + Display, thing: &str) -> String {
+    let end = if count.try_into().is_ok_and(|count| count == 1) { "" } else { "s" };
+    format!("{count} {thing}{end}")
 }
 
 /// Prints a line to stderr. Errors are ignored: there is nowhere left to report them.

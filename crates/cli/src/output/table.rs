@@ -1,7 +1,9 @@
 //! Tables. A cell is a field: strings without quotes, everything else as JSON.
 
+use std::collections::BTreeSet;
+
 use baton_core::Timestamp;
-use baton_core::names::{is_made, short};
+use baton_core::names::{is_made, long, short};
 
 use super::fields::Fields;
 use super::relative;
@@ -12,13 +14,14 @@ const GAP: &str = "  ";
 /// One line per field. Lines are not cut: this is where the whole value is looked for.
 pub(super) fn record(fields: &Fields, now: Timestamp) -> String {
     let pairs = flattened(fields);
+    let own = OwnIds::among(pairs.iter().map(|(_, value)| value.as_str()));
     let width = pairs.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     let mut out = String::new();
     for (name, value) in &pairs {
         let text = match time_in(name, value) {
             Some(relative::UNKNOWN) => relative::relative(relative::UNKNOWN, now),
-            Some(time) => format!("{} ({})", cell(value), relative::relative(time, now)),
-            None => cell(value),
+            Some(time) => format!("{} ({})", own.cell(value), relative::relative(time, now)),
+            None => own.cell(value),
         };
         push(&mut out, &format!("{name:width$}{GAP}{text}"), None);
     }
@@ -56,9 +59,11 @@ pub(super) fn table(
     let columns: Vec<&str> =
         columns.iter().copied().filter(|name| *name == first || filled(name)).collect();
     let heads = columns.iter().map(|name| name.to_uppercase().replace('_', " ")).collect();
+    let values = rows.iter().flat_map(|row| columns.iter().map(|name| row.get(name)));
+    let own = OwnIds::among(values);
     let shown = |name: &str, value: &str| match time_in(name, value) {
         Some(time) => relative::relative(time, now),
-        None => cell(value),
+        None => own.cell(value),
     };
     let cells =
         rows.iter().map(|row| columns.iter().map(|name| shown(name, row.get(name))).collect());
@@ -97,15 +102,31 @@ pub(super) fn cut(line: &str, columns_max: usize) -> String {
     kept.chain(['…']).collect()
 }
 
-fn cell(value: &str) -> String {
-    if let Ok(text) = serde_json::from_str::<String>(value) {
-        return plain(&short(&text));
+/// The chosen ids in a table that look like short ones, such as `t-7`. Beside them the id that is
+/// short for is shown as it is.
+struct OwnIds(BTreeSet<String>);
+
+impl OwnIds {
+    fn among<'a>(values: impl Iterator<Item = &'a str>) -> Self {
+        let texts = values.filter_map(|value| serde_json::from_str::<String>(value).ok());
+        Self(texts.filter(|text| long(text) != *text).collect())
     }
-    match serde_json::from_str::<Vec<String>>(value) {
-        Ok(ids) if !ids.is_empty() && ids.iter().all(|id| is_made(id)) => {
-            ids.iter().map(|id| short(id)).collect::<Vec<_>>().join(", ")
+
+    fn short(&self, id: &str) -> String {
+        let short = short(id);
+        if self.0.contains(&short) { id.to_owned() } else { short }
+    }
+
+    fn cell(&self, value: &str) -> String {
+        if let Ok(text) = serde_json::from_str::<String>(value) {
+            return plain(&self.short(&text));
         }
-        Ok(_) | Err(_) => plain(value),
+        match serde_json::from_str::<Vec<String>>(value) {
+            Ok(ids) if !ids.is_empty() && ids.iter().all(|id| is_made(id)) => {
+                ids.iter().map(|id| self.short(id)).collect::<Vec<_>>().join(", ")
+            }
+            Ok(_) | Err(_) => plain(value),
+        }
     }
 }
 

@@ -50,7 +50,13 @@ fn one_field() {
     assert_eq!(shown("lease.token"), "7\n7\n");
     assert_eq!(shown("lease.holder"), "ada \"a\"\nada \"a\"\n");
     let refused = fields::at(&thing.to_string(), "lease.tokn").unwrap_err().to_string();
-    assert_eq!(refused, "there is no field `lease.tokn`; the fields are holder, token");
+    let said = "the command was carried out, but its answer has no field `lease.tokn`; the fields \
+                are holder, token";
+    assert_eq!(refused, said);
+    assert_eq!(shown("token"), "7\n7\n", "the token of its lease");
+    let own = json!({"token": 1, "lease": {"token": 2}}).to_string();
+    assert_eq!(fields::at(&own, "token").unwrap(), "1");
+    assert!(fields::at(&thing.to_string(), "holder").is_err(), "only the token is looked for");
 }
 
 #[test]

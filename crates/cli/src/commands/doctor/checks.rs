@@ -12,6 +12,7 @@ use rustix::process::{Resource, getrlimit};
 use super::Finding;
 use crate::context::Context;
 use crate::data_folder::{DataLog, logs};
+use crate::output::counted;
 use crate::settings::ServerSettings;
 
 /// Files that the server has open besides its connections.
@@ -139,7 +140,7 @@ fn log(folder: &Path) -> (Finding, bool) {
     match baton_log::verify(folder) {
         Ok(report) => match report.damage {
             None => {
-                let found = format!("{} records verified", report.records);
+                let found = format!("{} verified", counted(report.records, "record"));
                 (Finding::good("log", found), false)
             }
             Some(damage) => {
@@ -174,7 +175,9 @@ fn readable(inspected: &VerifyReport) -> Finding {
     let VerifyReport { workspaces, files, damaged, .. } = inspected;
     match damaged.first() {
         None => {
-            let found = format!("{files} files of {workspaces} workspaces are readable");
+            let are = if *files == 1 { "is" } else { "are" };
+            let (files, workspaces) = (counted(*files, "file"), counted(*workspaces, "workspace"));
+            let found = format!("{files} of {workspaces} {are} readable");
             Finding::good("files", found)
         }
         Some((name, why)) => {
@@ -225,8 +228,9 @@ mod tests {
 
     #[test]
     fn unreadable_files_are_reported_as_bad() {
-        let sound = VerifyReport { files: 3, ..VerifyReport::default() };
+        let sound = VerifyReport { files: 3, workspaces: 1, ..VerifyReport::default() };
         assert_eq!(readable(&sound).state, State::Good);
+        assert_eq!(readable(&sound).found, "3 files of 1 workspace are readable");
         let damaged = vec![("workspaces/w/run-1".to_owned(), "it is truncated".to_owned())];
         let found = readable(&VerifyReport { damaged, ..sound });
         assert_eq!((found.state, found.found.contains("run-1")), (State::Bad, true));

@@ -132,6 +132,7 @@ fn text(output: &Output, statistics: &Statistics) -> String {
         "delayed",
         "blocked",
         "in_progress",
+        "handed_off",
         "waiting_review",
         "completed",
         "failed",
@@ -140,6 +141,7 @@ fn text(output: &Output, statistics: &Statistics) -> String {
     let took = [
         ("pending", time_in_state.pending),
         ("in_progress", time_in_state.in_progress),
+        ("handed_off", time_in_state.handed_off),
         ("waiting_review", time_in_state.waiting_review),
     ];
     let took = took.map(|(state, durations)| Took { state, durations });

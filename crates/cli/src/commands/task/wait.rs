@@ -34,7 +34,9 @@ impl Wait {
             match tasks.wait(&self.task, &self.status, part_ms).await? {
                 Some(task) => break task,
                 None if left_ms == 0 => {
-                    let what = format!("task `{}` has not reached the status", self.task);
+                    let reached =
+                        if self.status.is_empty() { "finished" } else { "reached the status" };
+                    let what = format!("task `{}` has not {reached}", self.task);
                     return Err(Fault::NothingInTime { what }.into());
                 }
                 None => {}

@@ -1,11 +1,13 @@
 //! `baton task work`: run a program for each task, hand-off and message.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use baton_client::core::handoff::Status;
-use baton_client::{Job, Worked, Worker, Workspace};
+use baton_client::{Job, Setback, Worked, Worker, Workspace};
+use baton_core::task::{self, Task};
 use clap::Args;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
 
 use super::Wanted;
 use crate::context::Context;
@@ -13,6 +15,11 @@ use crate::failure::Failure;
 use crate::handler_program::{HandlerArguments, HandlerProgram, Item, Start};
 use crate::output::{Output, shortened};
 use crate::supervised::FAREWELL;
+
+/// How long a program runs before its task is watched.
+const WATCHED_AFTER: Duration = Duration::from_secs(1);
+/// The pause after a watch that could not begin, or has ended.
+const WATCHED_AGAIN_AFTER: Duration = Duration::from_secs(10);
 
 /// Claim tasks and run a program for each
 #[derive(Args)]
@@ -33,6 +40,7 @@ impl Work {
     pub(super) async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
         let Self { wanted, handoffs, messages, handler } = self;
         let work = |start: Start| {
+            let workspace = start.workspace.clone();
             let worker = Worker::new(start.workspace).concurrency(start.concurrency);
             let worker = if handoffs { with_handoffs(worker, &start.program) } else { worker };
             let worker = if messages { with_messages(worker, &start.program) } else { worker };
@@ -40,13 +48,19 @@ impl Work {
             let worker = wanted.capability.iter().fold(worker, |it, name| it.capability(name));
             let worker = wanted.lease.into_iter().fold(worker, Worker::lease_ms);
             let handler = move |job: Job| {
-                let program = Arc::clone(&start.program);
+                let (program, workspace) = (Arc::clone(&start.program), workspace.clone());
                 async move {
                     let task = serde_json::to_vec(job.task()).expect("tasks can be encoded");
                     let lease_ms = job.task().lease.as_ref().map_or(0, |lease| lease.lease_ms);
                     let (id, token) = (job.task().id.clone(), job.token());
                     let item = Item::Task { id, token, lease_ms };
-                    let result = program.run(item, task, job.task().traceparent.as_ref()).await;
+                    let running = program.run(item, task, job.task().traceparent.as_ref());
+                    let result = tokio::select! {
+                        result = running => result,
+                        () = cancelled(&workspace, job.task()) => {
+                            return Err(Setback::new("the task was cancelled"));
+                        }
+                    };
                     if is_handed_over(&job).await {
                         job.handed_over();
                     }
@@ -87,6 +101,28 @@ fn with_messages(worker: Worker, program: &Arc<HandlerProgram>) -> Worker {
             program.run(item, given, message.traceparent.as_ref()).await
         }
     })
+}
+
+/// Completes when a task is cancelled. Dropping the program then kills it; without this it would
+/// run until the next renewal, which is refused. A program that soon ends by itself is not watched,
+/// nor is any if that is not permitted.
+async fn cancelled(workspace: &Workspace, task: &Task) {
+    sleep(WATCHED_AFTER).await;
+    let tasks = workspace.tasks();
+    loop {
+        let watching = workspace.watch(&format!("tasks/{}", task.id)).kind("task.cancelled").await;
+        if let Ok(mut watch) = watching {
+            // It may have been cancelled before.
+            let found = tasks.get(task.id.as_str()).await;
+            if found.is_ok_and(|found| found.status == task::Status::Cancelled) {
+                return;
+            }
+            if let Some(Ok(_)) = watch.next().await {
+                return;
+            }
+        }
+        sleep(WATCHED_AGAIN_AFTER).await;
+    }
 }
 
 /// The counts of a worker, as a sentence.

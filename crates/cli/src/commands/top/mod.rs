@@ -24,12 +24,15 @@ mod source;
 mod tests;
 mod view;
 
+use std::cmp::Reverse;
 use std::io::IsTerminal;
 use std::pin::Pin;
 use std::time::Duration;
 
 use baton::clock::{Clock, SystemClock};
-use baton_client::{Client, Item, Options, Workspace};
+use baton_client::{Client, Error, Item, Options, Workspace};
+use baton_core::Kind;
+use baton_core::workspace::Listed;
 use clap::Args;
 use crossterm::event::{Event as TerminalEvent, EventStream};
 use futures_core::Stream;
@@ -71,6 +74,11 @@ const OBSERVATION: Duration = Duration::from_millis(250);
 /// Maximum number of workspaces to consider.
 const WORKSPACES_MAX: u64 = 1_000;
 
+/// Maximum number of workspaces to try if their names are listed and reading them is refused.
+const TRIES_MAX: usize = 50;
+/// The beginning of the names of the server's own workspaces.
+const INTERNAL: &str = "baton.";
+
 /// Show agents, tasks, hand-offs, locks and events live
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
@@ -87,35 +95,62 @@ impl Top {
         let any = client.workspace("default")?.as_agent(context.agent())?;
         let name = match context.workspace_said() {
             Some(name) => name.to_owned(),
-            None => busiest(&any).await?,
+            None => busiest(&client, &any).await?,
         };
         let workspace = client.workspace(&name)?.as_agent(context.agent())?;
         let theme = Theme { is_coloured: output.is_coloured() };
-        let mut screen = Screen::open(client, workspace, theme)?;
+        let mut screen = Screen::open(client, any, workspace, theme)?;
         screen.run().await
     }
 }
 
+/// The workspaces, except those of the server itself, which no interface reaches.
+async fn workspaces(any: &Workspace) -> Result<Vec<Listed>, Error> {
+    let (mut all, _) = any.workspaces(Some(WORKSPACES_MAX), None).await?;
+    all.retain(|listed| !listed.id.as_str().starts_with(INTERNAL));
+    Ok(all)
+}
+
+/// The first of these workspaces that may be read. Others are listed, too, and a view of them would
+/// show nothing.
+async fn permitted<'a>(
+    client: &Client,
+    agent: &str,
+    listed: impl Iterator<Item = &'a Listed>,
+) -> Result<Option<Workspace>, Failure> {
+    for one in listed.take(TRIES_MAX) {
+        let workspace = client.workspace(one.id.as_str())?.as_agent(agent)?;
+        let read = workspace.revision().await;
+        if !read.is_err_and(|error| error.kind() == Kind::Denied) {
+            return Ok(Some(workspace));
+        }
+    }
+    Ok(None)
+}
+
 /// The busiest workspace; if none is busy, the default one, or the one with most revisions.
-async fn busiest(any: &Workspace) -> Result<String, Failure> {
-    let (before, _) = any.workspaces(Some(WORKSPACES_MAX), None).await?;
+async fn busiest(client: &Client, any: &Workspace) -> Result<String, Failure> {
+    let before = workspaces(any).await?;
     tokio::time::sleep(OBSERVATION).await;
-    let (after, _) = any.workspaces(Some(WORKSPACES_MAX), None).await?;
+    let mut after = workspaces(any).await?;
     let changes = |id: &baton_core::WorkspaceName, revision: u64| {
         let earlier = before.iter().find(|listed| listed.id == *id);
         revision - earlier.map_or(0, |listed| listed.revision.0).min(revision)
     };
-    let best = after.iter().max_by_key(|listed| {
+    after.sort_by_key(|listed| {
         let changed = changes(&listed.id, listed.revision.0);
-        (changed, listed.id.as_str() == "default", listed.revision)
+        Reverse((changed, listed.id.as_str() == "default", listed.revision))
     });
-    Ok(best.map_or_else(|| "default".to_owned(), |listed| listed.id.to_string()))
+    let best = permitted(client, any.agent().as_str(), after.iter()).await?;
+    Ok(best.map_or_else(|| "default".to_owned(), |workspace| workspace.name().to_string()))
 }
 
 /// The terminal and the state of the view.
 struct Screen {
     terminal: DefaultTerminal,
     client: Client,
+    /// A workspace to list the others from, if the one that is shown is refused.
+    any: Workspace,
     workspace: Workspace,
     model: Model,
     theme: Theme,
@@ -137,7 +172,12 @@ impl Drop for Screen {
 }
 
 impl Screen {
-    fn open(client: Client, workspace: Workspace, theme: Theme) -> Result<Self, Failure> {
+    fn open(
+        client: Client,
+        any: Workspace,
+        workspace: Workspace,
+        theme: Theme,
+    ) -> Result<Self, Failure> {
         let model = Model::new(&client.description(), workspace.name().as_str());
         let (sender, inputs) = mpsc::channel(INPUTS_MAX);
         // This also installs a panic hook that restores the terminal.
@@ -145,6 +185,7 @@ impl Screen {
         let mut screen = Self {
             terminal,
             client,
+            any,
             workspace,
             model,
             theme,
@@ -280,14 +321,15 @@ impl Screen {
     }
 
     async fn next_workspace(&mut self) -> Result<(), Failure> {
-        let Ok((all, _)) = self.workspace.workspaces(Some(WORKSPACES_MAX), None).await else {
-            return Ok(());
+        let all = match workspaces(&self.workspace).await {
+            Ok(all) => all,
+            Err(_) => workspaces(&self.any).await.unwrap_or_default(),
         };
         let present = all.iter().position(|listed| listed.id == *self.workspace.name());
-        let next = present.map_or(0, |place| place + 1) % all.len().max(1);
-        if let Some(listed) = all.get(next) {
-            let next = self.client.workspace(listed.id.as_str())?;
-            self.workspace = next.as_agent(self.workspace.agent().as_str())?;
+        let others = all.iter().cycle().skip(present.map_or(0, |place| place + 1));
+        let agent = self.workspace.agent().as_str();
+        if let Some(next) = permitted(&self.client, agent, others.take(all.len())).await? {
+            self.workspace = next;
             self.is_stale = true;
             self.watch();
         }

@@ -146,9 +146,11 @@ fn lock_row(lock: &Lock, is_deadlocked: bool) -> Option<LockRow> {
     })
 }
 
-fn task_row(task: &Task) -> TaskRow {
+pub(super) fn task_row(task: &Task) -> TaskRow {
     let lease = task.lease.as_ref();
     let progress = task.progress.as_ref();
+    // The last report of a task that was completed need not say so.
+    let is_done = task.status == Status::Completed;
     let is_waiting = !task.waiting_for.is_empty() || task.not_before.is_some();
     TaskRow {
         id: task.id.to_string(),
@@ -161,7 +163,7 @@ fn task_row(task: &Task) -> TaskRow {
         lease_until_ms: lease
             .filter(|lease| lease.handoff.is_none())
             .map(|lease| lease.expires_at.0),
-        fraction: progress.map(|progress| progress.fraction),
+        fraction: is_done.then_some(1.0).or(progress.map(|progress| progress.fraction)),
         note: progress.and_then(|progress| progress.note.as_deref()).map(plain).unwrap_or_default(),
         tries: task.attempts,
     }

@@ -9,6 +9,7 @@ use super::model::{
     Action, AgentRow, Effect, EventRow, HandoffRow, Input, LockRow, Mode, Model, Panel, Snapshot,
     Subject, TaskRow,
 };
+use super::source::task_row;
 use super::view::{Theme, draw};
 
 const NOW_MS: u64 = 1_700_000_000_000;
@@ -105,6 +106,26 @@ fn model() -> Model {
         model.update(Input::Tick { now_ms: NOW_MS - second });
     }
     model
+}
+
+/// Also one that finished before the screen was opened.
+#[test]
+fn a_completed_task_is_done_to_the_end() {
+    let row = |status: &str| {
+        let task = serde_json::json!({
+            "id": "x", "type": "research", "status": status, "requested_by": "cli", "priority": 0,
+            "max_retries": 3,
+            "backoff": {"initial_ms": 1000, "multiplier": 2.0, "max_ms": 60000, "jitter": 0.2},
+            "on_exhausted": "fail", "attempts": 1, "retries": 0,
+            "progress": {"fraction": 0.75, "note": "half", "at": "2026-11-19T21:08:23.290Z"},
+            "created_at": "2026-11-19T21:08:23.045Z", "updated_at": "2026-11-19T21:08:23.422Z",
+            "started_at": "2026-11-19T21:08:23.165Z", "finished_at": "2026-11-19T21:08:23.422Z",
+            "revision": 4,
+        });
+        task_row(&serde_json::from_value(task).unwrap())
+    };
+    assert_eq!(row("completed").fraction, Some(1.0));
+    assert_eq!(row("cancelled").fraction, Some(0.75));
 }
 
 fn press(model: &mut Model, keys: &[Key]) -> Option<Effect> {

@@ -7,16 +7,20 @@ use std::path::PathBuf;
 use baton_client::{Options, SyncOptions, Workspace, connect_with};
 use baton_core::sync::{Choice, Decision, How, OtherChanges, SyncOutcome, SyncReport, Won};
 use baton_core::{Key, KeyName, NamespaceName};
-use clap::Args;
+use clap::{ArgGroup, Args};
 use serde::Serialize;
 
 use crate::atomic_file::unreadable;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::unknown_workspace;
 
 /// Synchronize a workspace with a copy of it, in both directions
 #[derive(Args)]
+#[command(
+    group(ArgGroup::new("copy").required(true).multiple(true).args(["with", "with_workspace"]))
+)]
 pub(super) struct Sync {
     /// Workspace name
     name: String,
@@ -52,7 +56,9 @@ struct Both {
 impl Sync {
     pub(super) async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
         let here = context.workspace_named(&self.name).await?;
+        unknown_workspace::refused(&here).await?;
         let there = self.copy(context).await?;
+        unknown_workspace::refused(&there).await?;
         let decisions = self.decisions();
         let options = SyncOptions { decisions, dry_run: self.dry_run };
         let taken = here.sync_from(&there, &options).await?;

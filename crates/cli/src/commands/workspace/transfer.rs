@@ -13,6 +13,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::progress::Unit;
+use crate::unknown_workspace;
 
 /// The usual file mode, subject to the umask.
 const MODE: u32 = 0o666;
@@ -42,6 +43,7 @@ pub(super) struct Import {
 impl Export {
     pub(super) async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
         let mut workspace = context.workspace_named(&self.name).await?;
+        unknown_workspace::refused(&workspace).await?;
         if let Some(at) = self.at {
             workspace = workspace.at(at);
         }
@@ -65,7 +67,7 @@ impl Import {
         let open = || File::open(&self.file).map_err(|error| unreadable(&self.file, error));
         // Verified before anything is sent.
         let about = baton::export::verify(output.reading("verifying", open()?));
-        let about = about.map_err(|error| unreadable(&self.file, error))?;
+        let about = about.map_err(|error| Failure::from(error).about(&self.file))?;
         let name = self.name.as_deref().unwrap_or(about.workspace.as_str());
         let workspace = context.workspace_named(name).await?;
         let imported = workspace.import(output.reading("importing", open()?)).await?;
