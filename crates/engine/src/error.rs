@@ -103,6 +103,19 @@ baton_core::refusals! {
             cause: "It is larger than the newest one, for example because it belongs to another \
                 workspace.",
         }
+        /// A watch was to start both with a snapshot and from a revision.
+        #[error("the field `{field}` is invalid: {reason}")]
+        TwoStarts {
+            /// The field.
+            field: &'static str,
+            /// The reason.
+            reason: &'static str,
+        } => {
+            code: "request.bad_field",
+            kind: Invalid,
+            hint: "leave out `from` to start with the present entries, or `snapshot` to start from \
+                that revision",
+        }
         /// The watcher fell too far behind.
         #[error("the watch fell behind; resume from revision {resume_from}")]
         Lagged {
@@ -415,6 +428,7 @@ impl From<&Error> for Problem {
             Error::RestoreTaken { place } => json!({"place": place}),
             Error::DiffTooLarge { from, to, max } => json!({"from": from, "to": to, "max": max}),
             Error::Full
+            Error::TwoStarts { field, reason } => json!({"field": field, "reason": reason}),
             | Error::Unknown { .. }
             | Error::Stopped { .. }
             | Error::Away
