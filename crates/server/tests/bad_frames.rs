@@ -153,6 +153,28 @@ async fn protocol_errors_end_the_connection_with_a_code() {
 }
 
 #[tokio::test]
+async fn a_message_beyond_the_limit_is_answered_with_the_limit() {
+    let few = Settings { message_bytes_max: 1_000, ..settings() };
+    let harness = Harness::with(few).await;
+    let mut announced = vec![TEXT, 0xFE];
+    announced.extend([0x04, 0x00]);
+    let fragments = [frame(0x01, &[b' '; 600]), frame(0x80, &[b' '; 600])].concat();
+    for bytes in [announced, fragments] {
+        let mut socket = harness.socket().await;
+        socket.send(&set(1, 1)).await;
+        socket.send_bytes(&bytes).await;
+        assert_eq!(socket.answer(1).await["result"]["value"], 1);
+        let refused = socket.next().await;
+        assert_eq!(refused["id"], json!(null));
+        assert_eq!(refused["error"]["code"], "request.too_large");
+        assert_eq!(refused["error"]["max"], 1_000);
+        assert!(refused["error"]["detail"].as_str().unwrap().contains("1000"), "{refused}");
+        assert_eq!(socket.closed_with().await, Some(1009));
+    }
+    harness.becomes_idle().await;
+}
+
+#[tokio::test]
 async fn requests_before_a_protocol_error_are_answered() {
     let harness = Harness::new().await;
     for (last, code) in [(frame(0xC1, b""), 1002), (frame(CLOSE, &[3, 233]), 1001)] {
