@@ -369,7 +369,8 @@ baton_core::refusals! {
         } => {
             code: "log.away",
             kind: Unavailable,
-            hint: "check that PostgreSQL or NATS runs and that this server can reach it",
+            hint: "check that PostgreSQL or NATS runs and that this server can reach it; \
+                `log.unreachable` in the log of the server says why it cannot",
         }
         /// The owner of the workspace cannot be reached from this server.
         #[error("the server that owns the workspace cannot be reached at {address}: {reason}")]
