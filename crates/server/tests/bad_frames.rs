@@ -25,7 +25,7 @@ async fn an_invalid_frame_is_answered_and_the_connection_stays_open() {
         (r#"{"command":"ping"}"#, None, "request.missing_field"),
         (r#"{"id":-1,"command":"ping"}"#, None, "request.bad_field"),
         (r#"{"id":1.5,"command":"ping"}"#, None, "request.bad_field"),
-        (r#"{"id":"1","command":"ping"}"#, None, "request.missing_field"),
+        (r#"{"id":"1","command":"ping"}"#, None, "request.bad_field"),
         (r#"{"id":18446744073709551616,"command":"ping"}"#, None, "request.bad_field"),
         (r#"{"id":1,"id":1,"command":"ping"}"#, None, "request.duplicate_field"),
         (r#"{"id":1}"#, Some(1), "request.missing_field"),
