@@ -1,7 +1,7 @@
 //! Errors of the protocol, as each binding writes them.
 
 use baton_core::Kind;
-use baton_core::wire::Problem;
+use baton_core::wire::{Problem, hint_in_terms_of};
 use serde_json::{Map, Value, json};
 
 /// The domain of errors that the protocol defines.
@@ -131,6 +131,16 @@ impl Error {
     }
 }
 
+/// A hint for a client of this protocol; none if it names what the protocol does not have.
+fn advice(hint: &str) -> Option<String> {
+    let method = |operation: &str| match operation {
+        "task.list" => Some("ListTasks".to_owned()),
+        "task.get" => Some("GetTask".to_owned()),
+        _ => None,
+    };
+    hint_in_terms_of(hint, method).filter(|advice| !advice.contains("/openapi.json"))
+}
+
 impl From<Problem> for Error {
     fn from(problem: Problem) -> Self {
         let kind = match problem.code.as_str() {
@@ -138,7 +148,10 @@ impl From<Problem> for Error {
             "task.finished" => ErrorKind::UnsupportedOperation,
             _ => ErrorKind::Refused(problem.kind),
         };
-        let message = format!("{}; {}", problem.detail, problem.hint);
+        let message = match advice(&problem.hint) {
+            Some(advice) => format!("{}; {advice}", problem.detail),
+            None => problem.detail,
+        };
         Self { kind, message, code: Some(problem.code) }
     }
 }
@@ -163,6 +176,18 @@ mod tests {
         let body = error.http_json();
         assert_eq!(body["error"]["status"], "NOT_FOUND");
         assert_eq!(body["error"]["details"][0]["domain"], PROTOCOL);
+    }
+
+    #[test]
+    fn advice_names_nothing_that_the_protocol_lacks() {
+        let message = |hint: &str| {
+            let problem = Problem::new("task.not_found", Kind::NotFound, &"no", hint, &json!({}));
+            Error::from(problem).http_json()["error"]["message"].clone()
+        };
+        assert_eq!(message("list them with task.list"), "no; list them with ListTasks");
+        assert_eq!(message("create it with namespace.create"), "no");
+        assert_eq!(message("see /openapi.json for its type"), "no");
+        assert_eq!(message("retry"), "no; retry");
     }
 
     #[test]

@@ -217,9 +217,22 @@ baton_core::refusals! {
             kind: Unavailable,
             hint: "check the address with `baton a2a card`",
             cause: "It cannot be reached, has no card of version 1.0 of the Agent2Agent protocol, \
-                requires a token, or refused the message; the detail says which.",
+                or requires a token; the detail says which.",
             remedy: "Check the address with `baton a2a card`, and pass the token of the agent with \
                 `--token-file`.",
+        }
+        /// An agent of another system has refused a message.
+        #[error("the agent at {url} refused the message: {reason}")]
+        PeerRefused { url: String, reason: String } => {
+            code: "cli.peer_refused",
+            kind: Conflict,
+            hint: "correct the message, as the reason says; a new message needs another \
+                --message-id",
+            cause: "The agent can be reached and has read the message, but refused it; the detail \
+                has its reason. For example, it has no such task, the task has ended, or another \
+                message had the same id.",
+            remedy: "Correct the message as the reason says. To send another message, leave out \
+                `--message-id` or use a new id.",
         }
         /// The operating system refused an operation unrelated to Baton. The exit code is 1.
         #[error("system error: {reason}")]

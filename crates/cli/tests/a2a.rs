@@ -122,10 +122,14 @@ fn a_card_is_shown_and_a_message_followed_to_its_result() {
     let mut refused = server.command(["a2a", "send", &fleet, "go on", "--task", "t-404"]);
     refused.args(["-o", "json"]);
     let refused = Ran::of(refused, "");
-    assert_eq!((refused.code, text(&refused.error()["code"])), (8, "cli.peer"));
+    assert_eq!((refused.code, text(&refused.error()["code"])), (4, "cli.peer_refused"));
+    let other = ["a2a", "send", &fleet, "add 3 and 3", "--message-id", "m-1", "-o", "json"];
+    let other = Ran::of(server.command(other), "");
+    assert_eq!((other.code, text(&other.error()["code"])), (4, "cli.peer_refused"), "{other:?}");
     for bad in ["http://127.0.0.1:1", "nonsense", &server.url.replace("http", "ftp")] {
         let refused = Ran::of(server.command(["a2a", "card", bad, "-o", "json"]), "");
         assert_eq!((refused.code, text(&refused.error()["code"])), (8, "cli.peer"), "{bad}");
+        assert!(!text(&refused.error()["hint"]).contains("a2a card"), "it has just been done");
     }
 }
 

@@ -75,6 +75,23 @@ fn the_hook_refuses_to_commit_files_that_another_agent_reserved() {
     install.current_dir(&folder);
     let installed = Ran::of(install, "");
     assert_eq!(installed.code, 0, "{installed:?}");
+    let hook = folder.join(".git/hooks/pre-commit");
+    let text = std::fs::read_to_string(&hook).unwrap();
+    assert!(text.contains(&format!("program='{}'", env!("CARGO_BIN_EXE_baton"))), "{text}");
+    // A hook of an earlier version is replaced, another one is not.
+    let replaced = |text: &str| {
+        std::fs::write(&hook, text).unwrap();
+        let mut install = server.command(["reserve", "--install-hook"]);
+        install.current_dir(&folder);
+        Ran::of(install, "").code == 0
+    };
+    let earlier = text.replace("\"$program\"", "baton");
+    let earlier: Vec<&str> = earlier.lines().filter(|line| !line.contains("program=")).collect();
+    assert!(replaced(&(earlier.join("\n") + "\n")), "{earlier:?}");
+    assert_eq!(std::fs::read_to_string(&hook).unwrap(), text);
+    assert!(!replaced(&(text.clone() + "make lint\n")));
+    assert!(replaced(&text.replace(env!("CARGO_BIN_EXE_baton"), "/elsewhere/baton")));
+    assert_eq!(std::fs::read_to_string(&hook).unwrap(), text);
     std::fs::write(folder.join("src/a b.rs"), "fn main() {}\n").unwrap();
     assert_eq!(run("ada", "add .").code, 0);
     assert_eq!(server.run("reserve src/** --agent ada").code, 0);

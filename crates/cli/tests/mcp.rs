@@ -280,6 +280,27 @@ async fn changes_of_resources_are_announced() {
 }
 
 #[tokio::test]
+async fn a_long_entry_is_read_to_its_end() {
+    let server = Server::start();
+    let ada = over_http(&server, "ada", None, newest()).await;
+    let value = "plain words about the design of the whole thing, ".repeat(1_200);
+    ask(&ada, "baton_write_state", json!({"ref": "shared/design", "value": value})).await;
+    let (mut read, mut answers) = (String::new(), 0);
+    while read.len() < value.len() {
+        let part = json!({"ref": "shared/design", "detail": "detailed", "offset": read.len()});
+        let answer = ask(&ada, "baton_get", part).await;
+        let text = answer["untrusted"]["value"].as_str().unwrap();
+        read.push_str(text.split("… (+").next().unwrap());
+        let next = format!("offset={}", read.len());
+        let note = answer["narrow"].as_str().unwrap_or(&next);
+        assert!(note.contains(&next), "{note}");
+        answers += 1;
+    }
+    assert_eq!(read, value);
+    assert!(answers <= 4, "{answers}");
+}
+
+#[tokio::test]
 async fn bad_arguments_are_refused_with_a_remedy() {
     let server = Server::start();
     let client = over_http(&server, "ada", None, newest()).await;
@@ -296,6 +317,9 @@ async fn bad_arguments_are_refused_with_a_remedy() {
         ("baton_write_state", json!({"ref": "shared/a", "value": deep(90)}), "request.bad_json"),
         ("baton_write_state", json!({"ref": "a", "value": 1}), "request.bad_field"),
         ("baton_reserve", json!({"paths": ["../x"]}), "request.bad_name"),
+        ("baton_reserve", json!({"lock": "l", "wait_ms": 50_001}), "request.bad_field"),
+        ("baton_claim", json!({"wait_ms": 60_000}), "request.bad_field"),
+        ("baton_get", json!({"ref": "shared/a", "offset": -1}), "request.bad_field"),
     ] {
         let found = refused(&client, tool, arguments.clone()).await;
         assert_eq!(found, code, "{tool} {arguments}");

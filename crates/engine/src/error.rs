@@ -103,6 +103,19 @@ baton_core::refusals! {
             cause: "It is larger than the newest one, for example because it belongs to another \
                 workspace.",
         }
+        /// A watch was to start both with a snapshot and from a revision.
+        #[error("the field `{field}` is invalid: {reason}")]
+        TwoStarts {
+            /// The field.
+            field: &'static str,
+            /// The reason.
+            reason: &'static str,
+        } => {
+            code: "request.bad_field",
+            kind: Invalid,
+            hint: "leave out `from` to start with the present entries, or `snapshot` to start from \
+                that revision",
+        }
         /// The watcher fell too far behind.
         #[error("the watch fell behind; resume from revision {resume_from}")]
         Lagged {
@@ -337,9 +350,21 @@ baton_core::refusals! {
             hint: "name a folder that is empty or does not exist; remove `FOLDER.restoring`, which \
                 an interrupted restore leaves",
             cause: "The folder is not empty, or an interrupted restore has left `FOLDER.restoring` \
-                next to it; the fact `place` names it.",
-            remedy: "Name a folder that is empty or does not exist; remove what the interrupted \
-                restore left.",
+                next to it, or the schema or prefix of a shared log has data; the fact `place` \
+                names it.",
+            remedy: "Name a folder that is empty or does not exist, or an empty schema or prefix; \
+                remove what the interrupted restore left.",
+        }
+        /// The shared log that is the target of the restore is not empty.
+        #[error("`{place}` is not empty")]
+        RestoreLogTaken {
+            /// The log.
+            place: String,
+        } => {
+            code: "restore.not_empty",
+            kind: Conflict,
+            hint: "name another schema or prefix; or delete this one (`drop schema … cascade` in \
+                PostgreSQL, the streams of the prefix in NATS) if an interrupted restore left it",
         }
         /// The storage failed.
         #[error("the storage failed: {what}")]
@@ -403,6 +428,7 @@ impl From<&Error> for Problem {
             Error::NotYet { workspace, asked, newest } => {
                 json!({"workspace": workspace, "asked": asked, "newest": newest})
             }
+            Error::TwoStarts { field, reason } => json!({"field": field, "reason": reason}),
             Error::Lagged { resume_from } | Error::Interrupted { resume_from } => {
                 json!({"resume_from": resume_from})
             }
@@ -412,7 +438,9 @@ impl From<&Error> for Problem {
                 json!({"format": format, "known": known})
             }
             Error::ImportDamaged { what } | Error::BackupDamaged { what } => json!({"what": what}),
-            Error::RestoreTaken { place } => json!({"place": place}),
+            Error::RestoreTaken { place } | Error::RestoreLogTaken { place } => {
+                json!({"place": place})
+            }
             Error::DiffTooLarge { from, to, max } => json!({"from": from, "to": to, "max": max}),
             Error::Full
             | Error::Unknown { .. }

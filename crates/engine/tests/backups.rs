@@ -343,7 +343,9 @@ async fn existing_files_are_never_overwritten() {
     std::fs::remove_dir(&staging).unwrap();
     restored(&bytes, &target).unwrap();
     let log = FileLog::open(FileOptions::new(&target)).unwrap();
-    assert_eq!(backup::restore(&bytes[..], log).unwrap_err().code(), "restore.not_empty");
+    let taken = backup::restore(&bytes[..], log).unwrap_err();
+    assert_eq!(taken.code(), "restore.not_empty");
+    assert!(taken.hint().contains("drop schema"), "a log is no folder: {}", taken.hint());
 }
 
 #[tokio::test]

@@ -77,7 +77,7 @@ fn names() -> Vec<Row> {
         row("reading an invalid key", NAME, "is empty", |_, ada| async move {
             ada.state("shared").get("").await
         }),
-        row("deleting an invalid key", NAME, "\\u{0}", |_, ada| async move {
+        row("deleting an invalid key", NAME, "`a\\0`", |_, ada| async move {
             ada.state("shared").delete("a\0").await
         }),
         row("namespace with a slash", NAME, "namespace `a/b`", |_, ada| async move {

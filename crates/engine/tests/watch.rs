@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use baton::core::{Event, Revision};
+use baton::core::{Event, Kind, Revision};
 use baton::error::Error as EngineError;
 use baton::{Baton, Error, Item, Options, Watch, Workspace};
 use serde_json::{Value, json};
@@ -378,6 +378,16 @@ async fn a_snapshot_too_large_to_begin_with_is_refused_and_leaves_nothing_behind
         panic!("a snapshot")
     };
     assert_eq!(entries.len(), 1);
+}
+
+#[tokio::test]
+async fn a_watch_starts_with_a_snapshot_or_from_a_revision() {
+    let (baton, _, _) = in_memory();
+    let ada = workspace(&baton);
+    write(&ada, 3).await;
+    let both = ada.watch("state/**").from(1).with_snapshot().await.map(|_| ()).unwrap_err();
+    assert_eq!((both.code(), both.kind()), ("request.bad_field", Kind::Invalid), "{both}");
+    assert!(both.to_string().contains("`from`"), "{both}");
 }
 
 #[tokio::test]

@@ -1,33 +1,47 @@
 //! Answers within limits: a budget of tokens, and text that cannot become mark-up.
 //!
 //! 1. A default answer has at most 1,500 tokens, a detailed one at most 8,000. Text written by
-//!    agents is shortened until the answer fits, and the answer says how to read the rest.
+//!    agents is shortened until the answer fits, as little as possible, and the answer says how to
+//!    read the rest: with `offset`, which leaves out what was shown.
 //! 2. The text of an answer is JSON in which angle brackets and invisible characters are escaped:
 //!    text of agents can neither end a mark-up element around the answer nor hide in it.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use baton_core::wire::Problem;
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Value, json};
 
-use crate::operation::Object;
+use crate::hint::for_tools;
+use crate::operation::{Object, bad};
 use crate::view::{Detail, UNTRUSTED};
 
 /// The budget of a default answer, in hundredths of a token.
 const CONCISE: usize = 150_000;
 /// The budget of a detailed answer, in hundredths of a token.
 const DETAILED: usize = 800_000;
-/// How many characters of each text are shown, from plenty to few.
-const LENGTHS: [usize; 8] = [24_000, 6_000, 2_000, 800, 300, 120, 40, 0];
-/// How many items of each list are shown if that is not enough.
+/// The weight of the lightest character: no text within a budget has more characters than that
+/// allows.
+const LIGHTEST: usize = 20;
+/// How many items of each list are shown if no text at all still leaves too much.
 const ITEMS: [usize; 4] = [20, 8, 3, 1];
-/// How to read what was left out.
-const NARROW: &str = "Shortened. To read more: baton_get with the ref and detail=detailed, or a \
-narrower query or smaller limit.";
 
-/// An answer that fits into its budget.
-pub(crate) fn fitted(answer: Value, detail: Detail) -> Value {
+/// How to read what was left out, if up to `length` characters of each text were shown from
+/// `offset` on.
+fn narrow(length: usize, offset: usize) -> String {
+    let more = match length {
+        0 => String::new(),
+        _ => format!(" and offset={}", offset + length),
+    };
+    format!(
+        "Shortened. To read more: baton_get with the ref, detail=detailed{more}, or a narrower \
+         query or smaller limit."
+    )
+}
+
+/// An answer that fits into its budget. Its texts begin at `offset`.
+pub(crate) fn fitted(answer: Value, detail: Detail, offset: usize) -> Value {
     let budget = match detail {
         Detail::Concise => CONCISE,
         Detail::Detailed => DETAILED,
@@ -35,22 +49,57 @@ pub(crate) fn fitted(answer: Value, detail: Detail) -> Value {
     if weight(&text(&answer)) <= budget {
         return answer;
     }
-    let with_note = |shown: Value| match shown {
-        Value::Object(mut members) => {
-            members.insert("narrow".to_owned(), Value::from(NARROW));
-            Value::Object(members)
-        }
-        other => json!({"answer": other, "narrow": NARROW}),
+    let fits = |length: usize, items: usize| {
+        let shown = noted(cut(&answer, length, items), narrow(length, offset));
+        (weight(&text(&shown)) <= budget).then_some(shown)
     };
-    let lengths = LENGTHS.iter().map(|&length| (length, usize::MAX));
-    let lists = ITEMS.iter().map(|&items| (0, items));
-    for (length, items) in lengths.chain(lists) {
-        let shown = with_note(cut(&answer, length, items));
-        if weight(&text(&shown)) <= budget {
-            return shown;
+    let mut best = fits(0, usize::MAX);
+    let (mut fitting, mut beyond) = (0, budget / LIGHTEST + 1);
+    while best.is_some() && beyond - fitting > 1 {
+        let length = usize::midpoint(fitting, beyond);
+        match fits(length, usize::MAX) {
+            None => beyond = length,
+            longer => (best, fitting) = (longer, length),
         }
     }
-    json!({"narrow": NARROW})
+    let fewer = || ITEMS.iter().find_map(|&items| fits(0, items));
+    best.or_else(fewer).unwrap_or_else(|| json!({"narrow": narrow(0, offset)}))
+}
+
+fn noted(shown: Value, note: String) -> Value {
+    match shown {
+        Value::Object(mut members) => {
+            members.insert("narrow".to_owned(), Value::from(note));
+            Value::Object(members)
+        }
+        other => json!({"answer": other, "narrow": note}),
+    }
+}
+
+/// The texts of an answer from a character on, without those that end before it.
+pub(crate) fn from_offset(mut answer: Value, offset: usize) -> Result<Value, Problem> {
+    let skipped = |value: &Value| {
+        let whole = whole_text(value);
+        let (start, _) = whole.char_indices().nth(offset)?;
+        Some(Value::from(&whole[start..]))
+    };
+    if offset == 0 {
+        return Ok(answer);
+    }
+    let mut is_left = false;
+    for name in [UNTRUSTED, "context"] {
+        let Some(written) = answer.get_mut(name) else { continue };
+        *written = match &*written {
+            Value::Object(members) => {
+                let rest = members.iter();
+                let rest = rest.filter_map(|(name, value)| Some((name.clone(), skipped(value)?)));
+                Value::Object(rest.collect())
+            }
+            other => skipped(other).unwrap_or_default(),
+        };
+        is_left |= !written.is_null() && written.as_object().is_none_or(|rest| !rest.is_empty());
+    }
+    if is_left { Ok(answer) } else { Err(bad("offset", "no text is that long")) }
 }
 
 /// The answer with shorter texts and lists.
@@ -91,16 +140,21 @@ fn cut_written(written: &Value, length: usize) -> Value {
 
 /// A text, or the text of a value that is longer than that.
 fn cut_text(value: &Value, length: usize) -> Value {
-    let whole = match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
+    let whole = whole_text(value);
     let count = whole.chars().count();
     if count <= length {
         return value.clone();
     }
     let begun: String = whole.chars().take(length).collect();
     Value::from(format!("{begun}… (+{} characters)", count - length))
+}
+
+/// A text, or a value as text.
+fn whole_text(value: &Value) -> Cow<'_, str> {
+    match value {
+        Value::String(text) => Cow::Borrowed(text),
+        other => Cow::Owned(other.to_string()),
+    }
 }
 
 /// An upper bound of the tokens of a text, in hundredths. Prose has fewer; encoded bytes, digits
@@ -147,8 +201,8 @@ fn is_invisible(sign: char) -> bool {
 }
 
 /// The result of a tool.
-pub(crate) fn result(answer: Value, detail: Detail) -> CallToolResult {
-    let answer = fitted(answer, detail);
+pub(crate) fn result(answer: Value, detail: Detail, offset: usize) -> CallToolResult {
+    let answer = fitted(answer, detail, offset);
     let mut result = CallToolResult::success(vec![ContentBlock::text(text(&answer))]);
     result.structured_content = Some(answer);
     result
@@ -156,7 +210,7 @@ pub(crate) fn result(answer: Value, detail: Detail) -> CallToolResult {
 
 /// The result of a tool that was refused. The model reads it, and can follow its hint.
 pub(crate) fn refused(problem: &Problem) -> CallToolResult {
-    let answer = fitted(refusal(problem), Detail::Concise);
+    let answer = fitted(refusal(problem), Detail::Concise, 0);
     let mut result = CallToolResult::error(vec![ContentBlock::text(text(&answer))]);
     result.structured_content = Some(answer);
     result
@@ -167,7 +221,7 @@ pub(crate) fn refusal(problem: &Problem) -> Value {
     let Problem { code, detail, hint, facts, .. } = problem;
     let facts: Object =
         facts.iter().filter_map(|(name, fact)| Some((name.clone(), fact.to().ok()?))).collect();
-    let mut answer = json!({"error": code, "what": detail, "do": hint});
+    let mut answer = json!({"error": code, "what": detail, "do": for_tools(hint)});
     if !facts.is_empty() {
         answer[UNTRUSTED] = Value::Object(facts);
     }
@@ -205,7 +259,7 @@ mod tests {
             let many: Vec<Value> = std::iter::repeat_n(item, 12).collect();
             for (detail, max) in [(Detail::Concise, 1_500), (Detail::Detailed, 8_000)] {
                 for answer in [many[0].clone(), json!({"tasks": many})] {
-                    let shown = text(&fitted(answer, detail));
+                    let shown = text(&fitted(answer, detail, 0));
                     let count = tokens.encode_ordinary(&shown).len();
                     assert!(count <= max, "{count} > {max}: {}", &shown[..60.min(shown.len())]);
                     assert!(shown.contains("narrow"), "{shown}");
@@ -215,8 +269,38 @@ mod tests {
     }
 
     #[test]
+    fn a_long_text_is_read_to_its_end_in_few_answers() {
+        let prose = "plain words about a task that was nearly finished ".repeat(1_178);
+        let list: Vec<u64> = (0..20_000).collect();
+        for (value, answers) in [(json!(prose), 4), (json!(list), 15)] {
+            let whole = whole_text(&value).into_owned();
+            let (mut read, mut offset, mut count) = (String::new(), 0, 0);
+            loop {
+                let entry = json!({"ref": "shared/a", UNTRUSTED: {"value": value}});
+                let shown = fitted(from_offset(entry, offset).unwrap(), Detail::Detailed, offset);
+                let part = shown[UNTRUSTED]["value"].as_str().unwrap();
+                count += 1;
+                let Some(note) = shown["narrow"].as_str() else {
+                    read.push_str(part);
+                    break;
+                };
+                read.push_str(part.rsplit_once("… (+").unwrap().0);
+                let next = note.split("offset=").nth(1).unwrap().split(',').next().unwrap();
+                offset = next.parse().unwrap();
+                assert_eq!(offset, read.chars().count(), "{note}");
+            }
+            assert_eq!(read, whole);
+            assert!(count <= answers, "{count} answers: the budget is not used");
+        }
+        let entry = json!({"ref": "shared/a", UNTRUSTED: {"value": "short", "other": "s"}});
+        let rest = from_offset(entry.clone(), 2).unwrap();
+        assert_eq!(rest[UNTRUSTED], json!({"value": "ort"}));
+        assert_eq!(from_offset(entry, 5).unwrap_err().code, "request.bad_field");
+    }
+
+    #[test]
     fn a_short_answer_is_complete() {
         let answer = json!({"id": "t-7", UNTRUSTED: {"description": "short"}});
-        assert_eq!(fitted(answer.clone(), Detail::Concise), answer);
+        assert_eq!(fitted(answer.clone(), Detail::Concise, 0), answer);
     }
 }

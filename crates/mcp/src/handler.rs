@@ -102,6 +102,8 @@ impl Mcp {
             Ok(prepared) => prepared,
             Err(problem) => return Ok(answer::refused(&problem).into()),
         };
+        let offset = arguments.get("offset").and_then(Value::as_u64).unwrap_or_default();
+        let offset = if request.name == "baton_get" { offset } else { 0 };
         let call = Call { workspace: &workspace, arguments, detail };
         if request.name == "baton_handoff" {
             match Approval::of(&call).await {
@@ -121,7 +123,8 @@ impl Mcp {
                 return Ok(created.into());
             }
         }
-        Ok(shown(outcome, detail).into())
+        let offset = usize::try_from(offset).unwrap_or(usize::MAX);
+        Ok(shown(outcome, detail, offset).into())
     }
 
     async fn watch(
@@ -140,9 +143,13 @@ impl Mcp {
     }
 }
 
-fn shown(outcome: Result<Value, Problem>, detail: Detail) -> rmcp::model::CallToolResult {
+fn shown(
+    outcome: Result<Value, Problem>,
+    detail: Detail,
+    offset: usize,
+) -> rmcp::model::CallToolResult {
     match outcome {
-        Ok(answer) => answer::result(answer, detail),
+        Ok(answer) => answer::result(answer, detail, offset),
         Err(problem) => answer::refused(&problem),
     }
 }
@@ -193,7 +200,7 @@ async fn decide(
             Ok(json!({"decided": false, "next": "The person has not decided. Nothing was done."}))
         }
     };
-    Ok(shown(outcome, call.detail).into())
+    Ok(shown(outcome, call.detail, 0).into())
 }
 
 impl ServerHandler for Mcp {
@@ -293,7 +300,7 @@ impl ServerHandler for Mcp {
         let place = ResourceUri::parse(&request.uri).ok_or_else(|| not_found(&request.uri))?;
         let workspace = self.workspace(&context).map_err(|problem| error_of(&problem))?;
         let content = place.read(&workspace).await.map_err(|problem| error_of(&problem))?;
-        let text = answer::text(&answer::fitted(content, Detail::Detailed));
+        let text = answer::text(&answer::fitted(content, Detail::Detailed, 0));
         let content = ResourceContents::text(text, request.uri).with_mime_type(MEDIA_TYPE);
         let result = ReadResourceResult::new(vec![content]).with_ttl_ms(0);
         Ok(result.with_cache_scope(CacheScope::Private).into())
@@ -314,9 +321,8 @@ impl ServerHandler for Mcp {
         _context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let arguments = request.arguments.unwrap_or_default();
-        let message = "there is no such prompt, or a required argument is missing";
-        let unknown = || ErrorData::invalid_params(message, None);
-        Ok(prompts::prompt(&request.name, &arguments).ok_or_else(unknown)?.into())
+        let invalid = |reason: String| ErrorData::invalid_params(reason, None);
+        Ok(prompts::prompt(&request.name, &arguments).map_err(invalid)?.into())
     }
 
     fn accepted_subscription_filter(

@@ -20,6 +20,7 @@
 mod answer;
 mod elicitation;
 mod handler;
+mod hint;
 mod http;
 mod operation;
 mod prime;

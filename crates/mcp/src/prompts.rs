@@ -35,8 +35,8 @@ pub(crate) fn prompts() -> Vec<Prompt> {
     ]
 }
 
-/// A prompt with its arguments; none if there is no such prompt, or an argument is missing.
-pub(crate) fn prompt(name: &str, arguments: &Object) -> Option<GetPromptResult> {
+/// A prompt with its arguments, or why there is none.
+pub(crate) fn prompt(name: &str, arguments: &Object) -> Result<GetPromptResult, String> {
     // An argument is typed by a person, but a quotation mark must not end it.
     let text = |name: &str| {
         let value = arguments.get(name)?.as_str()?;
@@ -55,7 +55,9 @@ pub(crate) fn prompt(name: &str, arguments: &Object) -> Option<GetPromptResult> 
             )
         }
         "hand_over" => {
-            let to = text("to")?;
+            let missing = "the prompt `hand_over` needs the argument `to`, as a text: the agent \
+                that receives the task";
+            let to = text("to").ok_or(missing)?;
             let task = text("task").unwrap_or_else(|| "the task that you hold".to_owned());
             format!(
                 "1. Find {task} and its token with baton_brief.\n\
@@ -74,8 +76,33 @@ pub(crate) fn prompt(name: &str, arguments: &Object) -> Option<GetPromptResult> 
                  waiting_review; baton_handoff action=approve or reject for a hand-off. Say why."
             )
         }
-        _ => return None,
+        _ => {
+            let name: String = name.chars().take(80).collect();
+            return Err(format!(
+                "there is no prompt {name:?}; the prompts are begin_work, hand_over and review"
+            ));
+        }
     };
     let message = PromptMessage::new_text(Role::User, format!("{steps}\n\n{RULES}"));
-    Some(GetPromptResult::new(vec![message]))
+    Ok(GetPromptResult::new(vec![message]))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_prompt_that_cannot_be_made_is_refused_with_its_reason() {
+        let refused = |name: &str, arguments: &Object| prompt(name, arguments).unwrap_err();
+        let (none, mut to) = (Object::new(), Object::new());
+        assert!(refused("hand_over", &none).contains("needs the argument `to`"));
+        to.insert("to".to_owned(), json!("bob"));
+        assert!(prompt("hand_over", &to).is_ok());
+        assert!(refused("begin", &none).contains("begin_work, hand_over and review"));
+        for listed in prompts() {
+            assert!(prompt(&listed.name, &to).is_ok(), "{}", listed.name);
+        }
+    }
 }

@@ -53,7 +53,7 @@ pub(crate) async fn state(workspace: &Workspace, id: &str) -> Result<GetTaskResu
     let record = perform(workspace, "task.get", given(json!({"task": id}))).await?;
     let outcome = |is_error: bool| {
         let shown = view::task(&record, workspace.agent().as_str(), Detail::Concise);
-        let mut outcome = result(json!({"task": shown}), Detail::Concise);
+        let mut outcome = result(json!({"task": shown}), Detail::Concise, 0);
         outcome.is_error = Some(is_error);
         let Ok(Value::Object(result)) = serde_json::to_value(outcome) else {
             unreachable!("a result is an object")

@@ -17,8 +17,11 @@ const NO_USE_WAITING: [&str; 3] = ["quota.entries", "quota.stored_bytes", "secre
 pub(crate) fn status(problem: &Problem) -> StatusCode {
     match problem.code.as_str() {
         "request.method_not_allowed" => return StatusCode::METHOD_NOT_ALLOWED,
-        "request.unsupported_media_type" => return StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        "request.unsupported_media_type" | "request.unsupported_encoding" => {
+            return StatusCode::UNSUPPORTED_MEDIA_TYPE;
+        }
         "request.timeout" => return StatusCode::REQUEST_TIMEOUT,
+        "request.bad_range" => return StatusCode::RANGE_NOT_SATISFIABLE,
         "access.no_token" | "access.bad_token" | "access.bad_jwt" => {
             return StatusCode::UNAUTHORIZED;
         }
@@ -82,6 +85,10 @@ impl IntoResponse for Refused {
         if status == StatusCode::UNAUTHORIZED {
             let scheme = HeaderValue::from_static("Bearer");
             response.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
+        }
+        if problem.code == "request.unsupported_encoding" {
+            let none = HeaderValue::from_static("identity");
+            response.headers_mut().insert(header::ACCEPT_ENCODING, none);
         }
         if let Some(seconds) = retry_after_s(&problem) {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));

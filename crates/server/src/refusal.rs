@@ -44,6 +44,20 @@ baton_core::refusals! {
             remedy: "Send `application/json`; a patch of an entry may also be \
                 `application/merge-patch+json` or `application/json-patch+json`.",
         }
+        /// The body is encoded.
+        #[error("a body with `Content-Encoding: {given}` is not accepted")]
+        UnsupportedEncoding {
+            /// The encoding.
+            given: String,
+        } => {
+            code: "request.unsupported_encoding",
+            kind: Invalid,
+            hint: "send the body as it is, without `Content-Encoding`",
+            cause: "The server does not decompress bodies, and stores artifacts, secrets and \
+                values as they are sent. The HTTP status is 415.",
+            remedy: "Send the body as it is, without `Content-Encoding`. To store a compressed \
+                file as an artifact, give its type as `Content-Type`, such as `application/gzip`.",
+        }
         /// The operation needs an open connection.
         #[error("watching needs an open connection")]
         NeedsConnection {} => {
@@ -355,7 +369,8 @@ baton_core::refusals! {
         } => {
             code: "log.away",
             kind: Unavailable,
-            hint: "check that PostgreSQL or NATS runs and that this server can reach it",
+            hint: "check that PostgreSQL or NATS runs and that this server can reach it; \
+                `log.unreachable` in the log of the server says why it cannot",
         }
         /// The owner of the workspace cannot be reached from this server.
         #[error("the server that owns the workspace cannot be reached at {address}: {reason}")]

@@ -25,7 +25,7 @@ async fn an_invalid_frame_is_answered_and_the_connection_stays_open() {
         (r#"{"command":"ping"}"#, None, "request.missing_field"),
         (r#"{"id":-1,"command":"ping"}"#, None, "request.bad_field"),
         (r#"{"id":1.5,"command":"ping"}"#, None, "request.bad_field"),
-        (r#"{"id":"1","command":"ping"}"#, None, "request.missing_field"),
+        (r#"{"id":"1","command":"ping"}"#, None, "request.bad_field"),
         (r#"{"id":18446744073709551616,"command":"ping"}"#, None, "request.bad_field"),
         (r#"{"id":1,"id":1,"command":"ping"}"#, None, "request.duplicate_field"),
         (r#"{"id":1}"#, Some(1), "request.missing_field"),
@@ -149,6 +149,28 @@ async fn protocol_errors_end_the_connection_with_a_code() {
         assert_eq!(bystander.ask(json!({"command": "ping"})).await["result"], json!({}));
     }
     drop(bystander);
+    harness.becomes_idle().await;
+}
+
+#[tokio::test]
+async fn a_message_beyond_the_limit_is_answered_with_the_limit() {
+    let few = Settings { message_bytes_max: 1_000, ..settings() };
+    let harness = Harness::with(few).await;
+    let mut announced = vec![TEXT, 0xFE];
+    announced.extend([0x04, 0x00]);
+    let fragments = [frame(0x01, &[b' '; 600]), frame(0x80, &[b' '; 600])].concat();
+    for bytes in [announced, fragments] {
+        let mut socket = harness.socket().await;
+        socket.send(&set(1, 1)).await;
+        socket.send_bytes(&bytes).await;
+        assert_eq!(socket.answer(1).await["result"]["value"], 1);
+        let refused = socket.next().await;
+        assert_eq!(refused["id"], json!(null));
+        assert_eq!(refused["error"]["code"], "request.too_large");
+        assert_eq!(refused["error"]["max"], 1_000);
+        assert!(refused["error"]["detail"].as_str().unwrap().contains("1000"), "{refused}");
+        assert_eq!(socket.closed_with().await, Some(1009));
+    }
     harness.becomes_idle().await;
 }
 

@@ -251,6 +251,43 @@ async fn a_body_that_is_too_large_is_refused_announced_or_not() {
 }
 
 #[tokio::test]
+async fn a_compressed_body_is_refused_wherever_it_is_sent() {
+    let harness = Harness::new().await;
+    let mut http = harness.http().await;
+    let refused = (415, "request.unsupported_encoding".to_owned());
+    let command = r#"{"command":"state.set","namespace":"shared","key":"k","value":1}"#;
+    for (method, path) in [
+        ("POST", "/v1/w/commands"),
+        ("POST", "/v1/w/transactions"),
+        ("POST", "/v1/w/tasks"),
+        ("PUT", "/v1/w/state/shared/k"),
+        ("PUT", "/v1/w/artifacts"),
+        ("PUT", "/v1/w/secrets"),
+        ("POST", "/v1/w/import"),
+        ("POST", "/v1/access/tokens"),
+        ("POST", "/mcp"),
+        ("POST", "/a2a/w"),
+    ] {
+        for encoding in ["gzip", "br", "identity, zstd", "\u{ff}"] {
+            let headers = [("content-encoding", encoding)];
+            let response = http.request(method, path, &headers, command).await;
+            assert_eq!(response.problem(), refused, "{method} {path} {encoding}");
+            assert_eq!(response.header("accept-encoding"), Some("identity"));
+        }
+    }
+    assert_eq!(http.get("/v1/w/artifacts").await.json()["bytes"], 0, "nothing was stored");
+    for headers in [[("content-encoding", "identity")], [("content-encoding", "")]] {
+        let response = http.request("POST", COMMANDS, &headers, command).await;
+        assert_eq!(response.status, 200);
+        let response = http.request("GET", "/v1/w/state/shared/k", &headers, "").await;
+        assert_eq!(response.json()["value"], 1);
+    }
+    let response =
+        http.request("GET", "/v1/w/state/shared/k", &[("content-encoding", "gzip")], "").await;
+    assert_eq!(response.json()["value"], 1, "there is no body");
+}
+
+#[tokio::test]
 async fn heads_that_are_no_heads() {
     let harness = Harness::new().await;
     let many = "x-many: 1\r\n".repeat(100);

@@ -483,6 +483,32 @@ async fn a_repeated_key_is_answered_as_before_and_done_once() {
 }
 
 #[tokio::test]
+async fn a_key_in_the_header_and_another_in_the_body_are_refused() {
+    let harness = Harness::new().await;
+    let mut http = harness.http().await;
+    let key = [("Idempotency-Key", "once")];
+    let mut increment =
+        json!({"command": "state.patch", "namespace": "shared", "key": "n", "increment": 1});
+    http.command(&set("n", 0)).await;
+    increment["idempotency_key"] = json!("twice");
+    let transaction = json!({
+        "commands": [set("n", 7)],
+        "idempotency_key": "twice",
+    });
+    for (path, body) in [("/v1/w/commands", &increment), ("/v1/w/transactions", &transaction)] {
+        let response = http.request("POST", path, &key, body.to_string()).await;
+        assert_eq!(response.problem(), (400, "request.bad_field".to_owned()), "{path}");
+        assert_eq!(response.json()["field"], "idempotency_key");
+    }
+    assert_eq!(http.get("/v1/w/state/shared/n").await.json()["value"], 0, "nothing was done");
+    increment["idempotency_key"] = json!("once");
+    for _ in 0..2 {
+        let response = http.request("POST", "/v1/w/commands", &key, increment.to_string()).await;
+        assert_eq!(response.json()["result"]["value"], 1, "the same key may be given twice");
+    }
+}
+
+#[tokio::test]
 async fn a_request_that_is_a_part_of_a_trace_makes_parts_of_it() {
     let harness = Harness::new().await;
     let mut http = harness.http().await;

@@ -172,6 +172,7 @@ async fn invalid_watches_are_refused() {
         ("?snapshot=perhaps", "request.bad_field"),
         ("?colour=red", "request.unknown_field"),
         ("?from=1&from=2", "request.duplicate_field"),
+        ("?from=1&snapshot=true", "request.bad_field"),
     ] {
         let response = http.get(&format!("/v1/w/watch{query}")).await;
         assert_eq!(response.problem(), (400, code.to_owned()), "{query}");

@@ -216,6 +216,20 @@ async fn a_large_message_is_accepted_and_one_larger_than_a_value_is_refused() {
 }
 
 #[tokio::test]
+async fn a_text_as_the_number_of_a_frame_is_refused_as_such() {
+    let harness = Harness::new().await;
+    let mut socket = harness.socket().await;
+    for (request, code) in [
+        (json!({"id": "a", "command": "ping"}), "request.bad_field"),
+        (json!({"command": "ping"}), "request.missing_field"),
+    ] {
+        socket.send(&request).await;
+        let error = socket.next().await["error"].clone();
+        assert_eq!((&error["code"], &error["field"]), (&json!(code), &json!("id")), "{error}");
+    }
+}
+
+#[tokio::test]
 async fn a_key_makes_a_repeated_frame_harmless() {
     let harness = Harness::new().await;
     let mut socket = harness.socket().await;

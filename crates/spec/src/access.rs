@@ -58,7 +58,7 @@ fn create() -> Value {
     let mut content = of(&reference("TokenWanted"));
     content["application/json"]["example"] = example;
     described["requestBody"] = json!({"required": true, "content": content});
-    refused(&mut described["responses"], &[408, 413, 429]);
+    refused(&mut described["responses"], &[408, 413, 415, 429]);
     described
 }
 

@@ -57,7 +57,7 @@ fn upload() -> Value {
         "requestBody": {"required": true, "content": any_bytes()},
         "responses": {"201": answered("Created."), "200": answered(known)},
     });
-    refused(&mut described["responses"], &[400, 403, 405, 408, 413, 429, 503]);
+    refused(&mut described["responses"], &[400, 403, 405, 408, 413, 415, 429, 503]);
     described
 }
 
@@ -126,7 +126,7 @@ fn import() -> Value {
             "content": {"application/json": {"schema": reference("Forked")}},
         }},
     });
-    refused(&mut described["responses"], &[400, 403, 405, 408, 409, 429, 503]);
+    refused(&mut described["responses"], &[400, 403, 405, 408, 409, 415, 429, 503]);
     described
 }
 
@@ -147,7 +147,7 @@ fn hide() -> Value {
             "content": {"application/json": {"schema": reference("SecretRecord")}},
         }},
     });
-    refused(&mut described["responses"], &[400, 403, 405, 408, 413, 429, 503]);
+    refused(&mut described["responses"], &[400, 403, 405, 408, 413, 415, 429, 503]);
     described
 }
 

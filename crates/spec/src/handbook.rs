@@ -139,6 +139,11 @@ fn write_operation(
     writeln!(page, "### {name}\n\n{summary}.{}\n", further(schema)).expect(WRITABLE);
     let effect = match operation.effect {
         Effect::Changes => "Write",
+        // The engine carries these out beside the log of the workspace, without the fields that
+        // every other write takes.
+        Effect::Asks if matches!(name, "workspace.fork" | "workspace.delete") => {
+            "Write that takes neither `idempotency_key` nor a token"
+        }
         Effect::Asks => "Read",
     };
     let result = shown(&vocabulary.result(name));

@@ -13,17 +13,19 @@ pub struct PeerError {
     pub again: bool,
     /// Whether the agent reports that there is no such task.
     pub is_missing: bool,
+    /// Whether the agent has read the request, and refused it.
+    pub is_refusal: bool,
 }
 
 impl PeerError {
     /// A repetition would fail in the same way.
     pub fn fatal(detail: impl Into<String>) -> Self {
-        Self { detail: detail.into(), again: false, is_missing: false }
+        Self { detail: detail.into(), again: false, is_missing: false, is_refusal: false }
     }
 
     /// A repetition may help.
     pub fn passing(detail: impl Into<String>) -> Self {
-        Self { detail: detail.into(), again: true, is_missing: false }
+        Self { again: true, ..Self::fatal(detail) }
     }
 }
 
@@ -69,7 +71,8 @@ fn refused(status: u16, error: &Value) -> PeerError {
     let is_passing = code == -32_603 || (-32_099..=-32_010).contains(&code) || code == -32_000;
     let is_busy = matches!(status, 408 | 425 | 429 | 500..=599);
     let is_missing = code == -32_001 || (code == 404 && status == 404);
-    PeerError { detail: message, again: is_passing || is_busy, is_missing }
+    let again = is_passing || is_busy;
+    PeerError { detail: message, again, is_missing, is_refusal: !again }
 }
 
 #[cfg(test)]
@@ -111,6 +114,9 @@ mod tests {
         let body = json!({"error": {"code": 404, "status": "NOT_FOUND", "message": "m"}});
         let rest = answer(Binding::HttpJson, 404, body.to_string().as_bytes()).unwrap_err();
         assert!(rest.is_missing && !rest.again);
+        assert!(rest.is_refusal && error(-32_602).is_refusal && !error(-32_000).is_refusal);
+        let unknown = answer(Binding::JsonRpc, 404, b"{}").unwrap_err();
+        assert!(!unknown.is_refusal, "something else may be at the address");
         let good = answer(Binding::JsonRpc, 200, br#"{"jsonrpc":"2.0","id":1,"result":{"a":1}}"#);
         assert_eq!(good, Ok(json!({"a": 1})));
         assert_eq!(answer(Binding::HttpJson, 200, br#"{"a":1}"#), Ok(json!({"a": 1})));

@@ -79,9 +79,9 @@ impl A2a {
         match self.verb {
             Verb::Card { address, token_file } => {
                 let remote = remote(&address, token_file.as_deref(), context)?;
-                let unusable = |error| unusable(&address, error);
-                let card = remote.card().await.map_err(unusable)?;
-                let interface = remote.interface().await.map_err(unusable)?;
+                let without = |error| without_card(&address, error);
+                let card = remote.card().await.map_err(without)?;
+                let interface = remote.interface().await.map_err(without)?;
                 let text = |name: &str| card[name].as_str().unwrap_or_default();
                 let skills = card["skills"].as_array().into_iter().flatten();
                 let skills: Vec<_> = skills.filter_map(|skill| skill["id"].as_str()).collect();
@@ -140,8 +140,22 @@ fn remote(url: &str, token_file: Option<&Path>, context: &Context) -> Result<Rem
     Ok(Remote::new(url, token, webhooks))
 }
 
+/// The advice if a card cannot be fetched.
+const CARD_ADVICE: &str = "check the address, and that the agent runs and supports version 1.0 of \
+    the protocol; pass its token with --token-file";
+
 fn unusable(url: &str, error: baton_server::PeerError) -> Failure {
-    Fault::Peer { url: url.to_owned(), reason: error.detail }.into()
+    let (url, reason) = (url.to_owned(), error.detail);
+    let fault = match error.is_refusal {
+        true => Fault::PeerRefused { url, reason },
+        false => Fault::Peer { url, reason },
+    };
+    fault.into()
+}
+
+fn without_card(url: &str, error: baton_server::PeerError) -> Failure {
+    let fault = Fault::Peer { url: url.to_owned(), reason: error.detail };
+    Failure::from(fault).hinting(CARD_ADVICE)
 }
 
 /// The state of a task, in lower case; empty for anything else.

@@ -181,7 +181,7 @@ fn restore_to_database(
     let logs = logs.map_err(Error::from)?;
     let shards = u32::try_from(logs.len()).unwrap_or(u32::MAX);
     if !begin_restore(&logs).map_err(Error::from)? {
-        return Err(Error::RestoreTaken { place }.into());
+        return Err(Error::RestoreLogTaken { place }.into());
     }
     let shard_of = |workspace: &WorkspaceName| shard_of(workspace.as_str(), shards) as usize;
     let input = output.reading("restoring", file);

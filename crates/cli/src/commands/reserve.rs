@@ -28,11 +28,20 @@ of the repository. Overlapping patterns of another agent are refused.
 
 A reservation is a lock named path:PATTERN: `baton lock ls` lists it, and it expires.";
 
-/// The hook that is installed.
-const HOOK: &str = "\
+/// The hook of earlier versions, which needed the program on the `PATH`.
+const EARLIER_HOOK: &str = "\
 #!/bin/sh
 # Installed by `baton reserve --install-hook`: refuses to commit files that another agent reserved.
 exec baton reserve --check --staged
+";
+
+/// The hook that is installed. Git is often started without the `PATH` of a shell.
+const HOOK: &str = "\
+#!/bin/sh
+# Installed by `baton reserve --install-hook`: refuses to commit files that another agent reserved.
+program=PROGRAM
+[ -x \"$program\" ] || program=baton
+exec \"$program\" reserve --check --staged
 ";
 
 /// Reserve files for an agent, so that others do not edit them
@@ -188,16 +197,29 @@ fn install_hook(output: &Output) -> Result<(), Failure> {
     let path = Path::new(path.trim_end_matches('\n'));
     let unwritable =
         |reason: String| Fault::Unwritable { given: path.display().to_string(), reason };
+    let failed = |error: std::io::Error| unwritable(error.to_string());
     match std::fs::read_to_string(path) {
-        Ok(text) if text == HOOK => {}
+        Ok(text) if is_hook(&text) => write_hook(path).map_err(failed)?,
         Ok(_) => {
             let reason = "there is another hook: add `baton reserve --check --staged` to it";
             return Err(unwritable(reason.to_owned()).into());
         }
-        Err(_) => write_hook(path).map_err(|error| unwritable(error.to_string()))?,
+        Err(_) => write_hook(path).map_err(failed)?,
     }
     output.note(&format!("{} checks reservations before each commit", path.display()));
     Ok(())
+}
+
+/// Whether a hook is one that this command has written, for any path of the program.
+fn is_hook(text: &str) -> bool {
+    let (before, after) = HOOK.split_once("PROGRAM").unwrap_or((HOOK, ""));
+    let path = text.strip_prefix(before).and_then(|rest| rest.strip_suffix(after));
+    text == EARLIER_HOOK || path.is_some_and(|path| !path.contains('\n'))
+}
+
+/// A text as one word of a shell.
+fn in_quotes(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
 }
 
 fn write_hook(path: &Path) -> std::io::Result<()> {
@@ -205,6 +227,7 @@ fn write_hook(path: &Path) -> std::io::Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    std::fs::write(path, HOOK)?;
+    let program = std::env::current_exe()?.display().to_string();
+    std::fs::write(path, HOOK.replacen("PROGRAM", &in_quotes(&program), 1))?;
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755))
 }

@@ -48,7 +48,7 @@ pub(crate) struct Watch {
     #[arg(long = "type", value_name = "TYPE")]
     types: Vec<String>,
     /// Start with a snapshot of the matching entries
-    #[arg(long)]
+    #[arg(long, conflicts_with = "from")]
     snapshot: bool,
     /// Also show events that are only about waiting calls, such as lock.queued
     #[arg(long)]

@@ -63,6 +63,15 @@ struct Selection<'a> {
     examined: usize,
 }
 
+/// How often a task was tried.
+fn attempts(count: u64) -> String {
+    match count {
+        0 => "not tried yet".to_owned(),
+        1 => "tried once".to_owned(),
+        count => format!("tried {count} times"),
+    }
+}
+
 impl Selection<'_> {
     fn push(&mut self, section: &'static str, what: impl Into<String>, text: String) {
         self.items.push(Item { section, what: what.into(), text });
@@ -70,12 +79,12 @@ impl Selection<'_> {
 
     fn task(&mut self, task: &Task) {
         let mut text = format!(
-            "{} of type {}, {}, wanted by {}, tried {} times",
+            "{} of type {}, {}, wanted by {}, {}",
             named(task.id.as_str()),
             named(task.task_type.as_str()),
             task.status.phrase(),
             named(task.requested_by.as_str()),
-            task.attempts
+            attempts(task.attempts)
         );
         if let Some(lease) = &task.lease {
             let _ = write!(text, ", in the hands of {}", named(lease.holder.as_str()));

@@ -46,9 +46,7 @@ impl<'a> Frame<'a> {
                     return Ok(());
                 }
                 "id" => {
-                    let id = value.parse().map_err(|_| {
-                        Fault::field("id", "it must be an integer from 0 to 2^64 - 1")
-                    })?;
+                    let id = value.parse().map_err(|_| bad_id())?;
                     return match frame.id.replace(id) {
                         None => Ok(()),
                         Some(_) => Err(Fault::DuplicateField { field: "id".to_owned() }),
@@ -93,6 +91,14 @@ impl<'a> Frame<'a> {
         });
         // Two ids are ambiguous.
         if let [number] = numbers[..] { number } else { None }
+    }
+
+    /// Why it has no number.
+    pub fn numberless(&self) -> Fault {
+        match self.fields.0.iter().any(|(name, _)| name == "id") {
+            true => bad_id(),
+            false => Fault::MissingField { field: "id".to_owned() },
+        }
     }
 
     /// The call.
@@ -244,6 +250,10 @@ impl Fields<'_> {
     }
 }
 
+fn bad_id() -> Fault {
+    Fault::field("id", "it must be an integer from 0 to 2^64 - 1")
+}
+
 fn unknown(name: &str) -> Fault {
     serde::de::Error::unknown_field(name, &[])
 }
@@ -319,20 +329,22 @@ pub(crate) fn command_of(text: &str) -> Result<Command, Fault> {
 impl Frame<'_> {
     /// One command of a transaction or a reaction.
     fn command(self) -> Result<Command, Fault> {
+        let is_named = self.command.as_deref().and_then(operation).is_some_and(|it| it.names_agent);
         let outside = [
             ("id", self.id.is_some()),
             ("workspace", self.workspace.is_some()),
+            ("agent", self.agent.is_some() && !is_named),
             ("idempotency_key", self.idempotency_key.is_some()),
             ("return", self.returns.is_some()),
         ];
         if let Some((name, _)) = outside.into_iter().find(|(_, given)| *given) {
-            return Err(unknown(name));
-        }
-        let is_named = self.command.as_deref().and_then(operation).is_some_and(|it| it.names_agent);
-        if self.agent.is_some() && !is_named {
-            return Err(unknown("agent"));
+            let reason = "it belongs to the whole request, and not to one command in it";
+            return Err(Fault::field(name, reason));
         }
         let name = self.command.clone().unwrap_or_default().into_owned();
+        if name == "transaction" {
+            return Err(Fault::field("command", "a transaction cannot contain another"));
+        }
         match self.call()? {
             Call::Command(command) => Ok(command),
             Call::Transaction(Mutation::Fenced { .. }) => {

@@ -31,6 +31,7 @@ mod fast_frame;
 mod fault;
 mod fields;
 mod frame;
+mod hint;
 mod json_writer;
 pub mod notice;
 mod operations;
@@ -46,6 +47,7 @@ pub use fault::Fault;
 pub use fields::Fields;
 pub(crate) use frame::command_of;
 pub use frame::{Frame, elements};
+pub use hint::hint_in_terms_of;
 pub use operations::{
     Effect, GivesBack, Method, OPERATIONS, Operation, OtherReply, Rest, operation,
 };

@@ -317,8 +317,8 @@ fn an_invalid_command_of_a_transaction_is_named() {
     };
     refuse(r#"{"command":"state.get","namespace":"shared","key":"k"}"#, "request.bad_field");
     refuse(r#"{"command":"transaction","commands":[]}"#, "request.bad_field");
-    refuse(r#"{"command":"state.set","id":1}"#, "request.unknown_field");
-    refuse(r#"{"command":"workspace.configure","agent":"x"}"#, "request.unknown_field");
+    refuse(r#"{"command":"state.set","id":1}"#, "request.bad_field");
+    refuse(r#"{"command":"workspace.configure","agent":"x"}"#, "request.bad_field");
     refuse(r#"{"command":"state.delete"}"#, "request.missing_field");
     refuse(r#"{"command":"workspace.configure","optional":1}"#, "request.bad_field");
     refused(
@@ -332,6 +332,43 @@ fn an_invalid_command_of_a_transaction_is_named() {
     );
     let many = vec![r#"{"command":"workspace.configure"}"#; 1_001].join(",");
     assert_eq!(call(&format!("{begin}{many}]}}")).unwrap_err().kind(), Kind::TooLarge);
+}
+
+#[test]
+fn what_belongs_to_the_whole_transaction_is_refused_in_its_commands() {
+    let refuse = |command: &str, reason: &str| {
+        let text = format!(r#"{{"command":"transaction","commands":[{command}]}}"#);
+        let detail = format!("command 0 of the transaction cannot be read: {reason}");
+        refused(&text, "transaction.command_refused", &detail);
+    };
+    let set = r#""command":"state.set","namespace":"shared","key":"k","value":1"#;
+    for (name, value) in [
+        ("id", "7"),
+        ("workspace", "\"w\""),
+        ("agent", "\"ada\""),
+        ("idempotency_key", "\"once\""),
+        ("return", "\"minimal\""),
+    ] {
+        let reason = format!(
+            "the field `{name}` is invalid: it belongs to the whole request, and not to one \
+             command in it"
+        );
+        refuse(&format!(r#"{{{set},"{name}":{value}}}"#), &reason);
+    }
+    let nested = "the field `command` is invalid: a transaction cannot contain another";
+    refuse(&format!(r#"{{"command":"transaction","commands":[{{{set}}}]}}"#), nested);
+    refuse(
+        r#"{"command":"state.get","namespace":"shared","key":"k"}"#,
+        "the field `command` is invalid: `state.get` changes nothing",
+    );
+}
+
+#[test]
+fn a_text_is_no_number_of_a_frame() {
+    let numberless = |text: &str| Frame::parse(text).unwrap().numberless().to_string();
+    let bad = "the field `id` is invalid: it must be an integer from 0 to 2^64 - 1";
+    assert_eq!(numberless(r#"{"id":"a","command":"ping"}"#), bad);
+    assert_eq!(numberless(r#"{"command":"ping"}"#), "the field `id` is missing");
 }
 
 #[test]

@@ -13,6 +13,7 @@ pub mod nearest;
 pub mod numbers;
 pub mod page;
 pub mod pattern;
+pub mod quoted;
 pub mod refusal;
 pub mod refusals;
 pub mod schema;

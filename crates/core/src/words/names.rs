@@ -11,6 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Visitor};
 use thiserror::Error;
 
 use crate::numbers::Revision;
+use crate::quoted::quoted;
 use crate::{limits, trace};
 
 mod key_name;
@@ -27,7 +28,7 @@ pub use short::{is_made, long, short};
 pub struct NameError {
     /// The kind of name.
     pub what: &'static str,
-    /// The given text, shortened and with control characters escaped.
+    /// The given text, shortened, with control characters and invisible ones escaped.
     pub given: String,
     /// Why it is invalid.
     pub reason: String,
@@ -35,11 +36,7 @@ pub struct NameError {
 
 fn refuse(what: &'static str, given: &str, reason: String) -> NameError {
     const SHOWN: usize = 80;
-    let mut shown: String = given.chars().take(SHOWN).flat_map(char::escape_default).collect();
-    if given.chars().count() > SHOWN {
-        shown.push('…');
-    }
-    NameError { what, given: shown, reason }
+    NameError { what, given: quoted(given, SHOWN), reason }
 }
 
 fn check_length(what: &'static str, text: &str, bytes_max: usize) -> Result<(), NameError> {

@@ -106,7 +106,7 @@ pub fn restore_shards<L: Log>(
 ) -> Result<Summary, Error> {
     for log in &logs {
         if log.start() != log.tail() || !log.list_blobs("")?.is_empty() {
-            return Err(Error::RestoreTaken { place: log.description() });
+            return Err(Error::RestoreLogTaken { place: log.description() });
         }
     }
     let mut reader = BackupReader::begin(input)?;

@@ -40,6 +40,12 @@ impl EngineWatch {
         workspace: &WorkspaceName,
         request: wire::Watch,
     ) -> Result<Self, Error> {
+        // The events before a snapshot are not delivered: a caller that asks for them must not
+        // believe that it has them.
+        if request.snapshot && request.from.is_some() {
+            let reason = "with `snapshot`, a watch starts after its snapshot";
+            return Err(Error::TwoStarts { field: "from", reason });
+        }
         let filter =
             Filter { pattern: request.pattern, kinds: request.types, waits: request.waits };
         let driver = &*baton.driver;

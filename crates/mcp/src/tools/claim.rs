@@ -5,14 +5,14 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Call;
-use crate::operation::given;
+use crate::operation::{bad, given};
 use crate::reference::task_id;
 use crate::view;
 
 /// The default lease: a model thinks longer between two reports than a program.
 const LEASE_MS: u64 = 900_000;
 /// How long a call waits at most: many clients give up after a minute.
-pub(super) const WAIT_MS_MAX: u64 = 50_000;
+const WAIT_MS_MAX: u64 = 50_000;
 /// The size of the context, in tokens as Baton counts them.
 const CONTEXT_TOKENS: u64 = 500;
 
@@ -26,8 +26,20 @@ struct Arguments {
     wait_ms: Option<u64>,
 }
 
+/// How long a call waits. A longer time is refused: a model that waits for it would be wrong about
+/// what the end of the wait means.
+pub(super) fn wait(wait_ms: Option<u64>) -> Result<Option<u64>, Problem> {
+    match wait_ms {
+        Some(wait_ms) if wait_ms > WAIT_MS_MAX => {
+            Err(bad("wait_ms", "a call waits for at most 50000; call again to wait longer"))
+        }
+        wait_ms => Ok(wait_ms),
+    }
+}
+
 pub(super) async fn run(call: &Call<'_>) -> Result<Value, Problem> {
     let Arguments { task, types, capabilities, lease_ms, wait_ms } = call.read()?;
+    let wait_ms = wait(wait_ms)?;
     let task = match task {
         Some(name) => Some(task_id(call.workspace, &name).await?),
         None => None,
@@ -39,7 +51,7 @@ pub(super) async fn run(call: &Call<'_>) -> Result<Value, Problem> {
             "types": types,
             "capabilities": capabilities,
             "lease_ms": lease_ms.unwrap_or(LEASE_MS),
-            "wait_ms": wait_ms.map(|wait_ms| wait_ms.min(WAIT_MS_MAX)),
+            "wait_ms": wait_ms,
         })),
     );
     let claimed = claimed.await?;

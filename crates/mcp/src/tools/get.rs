@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Call;
+use crate::answer::from_offset;
 use crate::operation::{bad, given};
 use crate::reference::{Moment, Reference, task_id};
 use crate::view::{self, AGENT, CHECKPOINT, LOCK, MESSAGE, PIPELINE};
@@ -20,6 +21,9 @@ struct Arguments {
     r#ref: String,
     #[serde(default)]
     view: Wanted,
+    /// How many characters of each text are left out: an earlier answer has shown them.
+    #[serde(default)]
+    offset: usize,
 }
 
 #[derive(Clone, Copy, Default, Deserialize)]
@@ -38,12 +42,13 @@ pub(super) async fn run(call: &Call<'_>) -> Result<Value, Problem> {
         Reference::Task(name) => Reference::Task(task_id(call.workspace, &name).await?),
         other => other,
     };
-    match arguments.view {
-        Wanted::Record => record(call, &reference).await,
-        Wanted::Why => why(call, &reference).await,
-        Wanted::History => history(call, &reference).await,
-        Wanted::Context => context(call, &reference).await,
-    }
+    let answer = match arguments.view {
+        Wanted::Record => record(call, &reference).await?,
+        Wanted::Why => why(call, &reference).await?,
+        Wanted::History => history(call, &reference).await?,
+        Wanted::Context => context(call, &reference).await?,
+    };
+    from_offset(answer, arguments.offset)
 }
 
 async fn record(call: &Call<'_>, reference: &Reference) -> Result<Value, Problem> {

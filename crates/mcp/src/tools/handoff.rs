@@ -128,7 +128,7 @@ impl Approval {
         let arguments: Arguments = call.read()?;
         let handoff = arguments.handoff()?;
         let record = call.perform("handoff.get", given(json!({"handoff": handoff}))).await?;
-        let shown = text(&fitted(view::handoff(&record, Detail::Concise), Detail::Concise));
+        let shown = text(&fitted(view::handoff(&record, Detail::Concise), Detail::Concise, 0));
         let digest = record["digest"].as_str().unwrap_or_default().to_owned();
         let message = format!(
             "Approve this hand-off? What agents wrote is under \"{UNTRUSTED}\": it is data.

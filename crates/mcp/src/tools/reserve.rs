@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Call;
-use super::claim::WAIT_MS_MAX;
+use super::claim::wait;
 use crate::operation::{bad, given, missing};
 
 /// The default time to live.
@@ -127,7 +127,7 @@ async fn lock(call: &Call<'_>, name: &str, arguments: &Arguments) -> Result<Valu
             ("lock.renew", json!({"name": name, "token": token, "ttl_ms": ttl_ms}))
         }
         (Action::Acquire, None) => {
-            let wait_ms = arguments.wait_ms.map(|wait_ms| wait_ms.min(WAIT_MS_MAX));
+            let wait_ms = wait(arguments.wait_ms)?;
             ("lock.acquire", json!({"name": name, "ttl_ms": ttl_ms, "wait_ms": wait_ms}))
         }
     };

@@ -266,7 +266,8 @@ impl Front {
         slot: &Arc<ConnectionSlot>,
         request: Request<Incoming>,
     ) -> Response<Body> {
-        if let Err(refusal) = self.check_host(&request) {
+        let accepted = self.check_host(&request).and_then(|()| http::body_is_plain(&request));
+        if let Err(refusal) = accepted {
             return http::refuse(&self.doors, slot, request, refusal);
         }
         #[cfg(feature = "a2a")]

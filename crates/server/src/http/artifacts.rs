@@ -261,7 +261,6 @@ fn in_base64(artifact: &ArtifactId) -> String {
 
 fn unsatisfiable(length: u64) -> Response<Body> {
     let mut response = Refused::from(Refusal::BadRange { length }).into_response();
-    *response.status_mut() = StatusCode::RANGE_NOT_SATISFIABLE;
     insert(response.headers_mut(), header::CONTENT_RANGE, &format!("bytes */{length}"));
     response
 }

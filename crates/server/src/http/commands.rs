@@ -94,7 +94,13 @@ fn envelope<'a>(
     }
     if let Some(key) = frame.idempotency_key.take() {
         let key = IdempotencyKey::parse(&key);
-        caller.idempotency_key = Some(key.map_err(|error| Fault::field("idempotency_key", error))?);
+        let key = key.map_err(|error| Fault::field("idempotency_key", error))?;
+        // Neither may be dropped: its sender relies on it when it repeats the request.
+        if caller.idempotency_key.as_ref().is_some_and(|header| *header != key) {
+            let reason = "the header `Idempotency-Key` has another value";
+            return Err(Fault::field("idempotency_key", reason).into());
+        }
+        caller.idempotency_key = Some(key);
     }
     Ok((caller, frame))
 }

@@ -251,7 +251,7 @@ async fn admitted(
 }
 
 /// Checks that the request names this server, and authenticates the caller.
-fn admit<B>(
+fn admit<B: hyper::body::Body>(
     shared: &Shared,
     slot: &ConnectionSlot,
     request: &Request<B>,
@@ -266,7 +266,28 @@ fn admit<B>(
     }
     let authority = shared.access.authenticate(request, Some(slot.from))?.at(shared.place);
     authority.admit_connection(&slot.quota_guard)?;
+    body_is_plain(request)?;
     Ok(authority)
+}
+
+/// Checks that a body is sent as it is: a compressed one would be stored compressed, as if it were
+/// the value.
+pub(crate) fn body_is_plain<B: hyper::body::Body>(request: &Request<B>) -> Result<(), Refusal> {
+    if request.body().is_end_stream() {
+        return Ok(());
+    }
+    let is_plain = |given: &str| {
+        let mut encodings = given.split(',').map(str::trim);
+        encodings.all(|encoding| encoding.is_empty() || encoding.eq_ignore_ascii_case("identity"))
+    };
+    for given in request.headers().get_all(header::CONTENT_ENCODING) {
+        let given = String::from_utf8_lossy(given.as_bytes());
+        if !is_plain(&given) {
+            let given = given.chars().take(80).collect();
+            return Err(Refusal::UnsupportedEncoding { given });
+        }
+    }
+    Ok(())
 }
 
 /// Whether a path needs no token: health checks have none, nor has a browser that loads the page in

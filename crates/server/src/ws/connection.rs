@@ -408,7 +408,12 @@ impl Connection {
                         stop => break stop,
                     }
                 }
-                Err(error) => break Err(error.into()),
+                Err(error) => {
+                    if error.is_too_large() {
+                        self.outbox.refuse_size(self.shared.settings.message_bytes_max);
+                    }
+                    break Err(error.into());
+                }
             }
         };
         self.decoder = decoder;

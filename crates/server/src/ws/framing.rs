@@ -88,6 +88,11 @@ impl ProtocolError {
     pub const fn too_large() -> Self {
         Self { code: 1009, reason: "the message is too large" }
     }
+
+    /// Whether it is a message beyond the limit.
+    pub const fn is_too_large(&self) -> bool {
+        self.code == 1009
+    }
 }
 
 /// The head of one frame.

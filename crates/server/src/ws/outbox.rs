@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use baton::Item;
 use baton::error::Error;
-use baton_core::wire::{Problem, write_answer, write_number};
+use baton_core::wire::{Fault, Problem, write_answer, write_number};
 use baton_core::{Answer, Entry, Revision};
 
 use super::format::Format;
@@ -97,6 +97,13 @@ impl Outbox {
             serde_json::to_writer(&mut *out, problem).expect("problems can be encoded");
             out.push(b'}');
         });
+    }
+
+    /// A message exceeds the limit. It is not read, so the number of its request is unknown.
+    pub(crate) fn refuse_size(&mut self, max: usize) {
+        let given = max.saturating_add(1);
+        let fault = Fault::TooLarge { what: "bytes in its message", given, max };
+        self.refuse(None, &Problem::from(&fault));
     }
 
     pub(crate) fn push(&mut self, push: Push) {

@@ -36,7 +36,7 @@ use super::drained::Drained;
 use super::failovers::Failovers;
 use super::failures::Failures;
 use super::seen::{has_others, routes};
-use super::troubles::{Troubles, loss};
+use super::troubles::{Reasons, Troubles, loss};
 use super::{StopSignals, first_token};
 use crate::failure::{Failure, Fault};
 
@@ -258,7 +258,7 @@ impl Keeper<'_> {
     /// Joins the servers of the database. At the first start a database that is away is an error,
     /// later it is awaited.
     async fn join(&self, is_first: bool) -> Result<Arc<dyn Roster>, Failure> {
-        let mut is_noted = false;
+        let mut reasons = Reasons::default();
         loop {
             let (location, url, shards) =
                 (Arc::clone(&self.location), self.url.clone(), self.shards);
@@ -271,7 +271,7 @@ impl Keeper<'_> {
             match joining.await.map_err(|_| Error::Closed)? {
                 Ok(member) => return Ok(member),
                 Err(OpenError::Away { reason, .. }) if !is_first => {
-                    if !std::mem::replace(&mut is_noted, true) {
+                    if reasons.is_new(&reason) {
                         self.note(Level::Warn, "log.unreachable", None, &reason);
                     }
                     tokio::time::sleep(RETRY_AFTER).await;

@@ -11,10 +11,36 @@ use baton_server::server_log::Level;
 /// reported. Baton uses the log's clock; other programs of the machine do not.
 const CLOCK_MS_MAX: u64 = 5_000;
 
+/// How many reasons are reported while the log cannot be reached.
+const REASONS_MAX: usize = 8;
+
+/// The reasons that were reported since the log cannot be reached. The first one is often only that
+/// a connection ended; why no other can be made follows.
+#[derive(Default)]
+pub(super) struct Reasons(Vec<String>);
+
+impl Reasons {
+    /// Whether a reason is to be reported.
+    pub(super) fn is_new(&mut self, why: &str) -> bool {
+        let is_new = self.0.len() < REASONS_MAX && !self.0.iter().any(|known| known == why);
+        if is_new {
+            self.0.push(why.to_owned());
+        }
+        is_new
+    }
+
+    /// The log is reached again; whether it was not.
+    fn end(&mut self) -> bool {
+        let was_away = !self.0.is_empty();
+        self.0.clear();
+        was_away
+    }
+}
+
 /// The earlier reports.
 #[derive(Default)]
 pub(super) struct Troubles {
-    is_away: bool,
+    reasons: Reasons,
     is_clock_wrong: bool,
 }
 
@@ -25,11 +51,13 @@ impl Troubles {
         if view.is_gone {
             return lines;
         }
-        let was_away = std::mem::replace(&mut self.is_away, view.trouble.is_some());
         match &view.trouble {
-            Some(why) if !was_away => lines.push((Level::Warn, "log.unreachable", why.clone())),
-            None if was_away => lines.push((Level::Info, "log.well", String::new())),
-            Some(_) | None => {}
+            Some(why) if self.reasons.is_new(why) => {
+                lines.push((Level::Warn, "log.unreachable", why.clone()));
+            }
+            Some(_) => {}
+            None if self.reasons.end() => lines.push((Level::Info, "log.well", String::new())),
+            None => {}
         }
         if view.trouble.is_none() {
             lines.extend(self.compare_clocks(SystemClock::default().now().0, view.log_time_ms()));
@@ -92,6 +120,23 @@ mod tests {
 
     fn written(troubles: &mut Troubles, view: &View) -> Vec<&'static str> {
         troubles.see(view).into_iter().map(|(_, what, _)| what).collect()
+    }
+
+    #[test]
+    fn every_reason_why_the_log_is_away_is_reported_once() {
+        let now = SystemClock::default().now().0;
+        let well = View { log_clock_ms: (now, baton_cluster::now_ms()), ..View::default() };
+        let mut troubles = Troubles::default();
+        let mut reported = |why: &str| troubles.see(&well.troubled(why)).pop().map(|line| line.2);
+        for why in ["connection closed", "password authentication failed for user \"baton\""] {
+            assert_eq!(reported(why).as_deref(), Some(why));
+            assert_eq!(reported(why), None);
+        }
+        assert_eq!(reported("connection closed"), None);
+        let others = (0..20).filter(|number| reported(&format!("port {number}")).is_some());
+        assert_eq!(others.count(), 6, "a reason that is always another does not fill the log");
+        assert_eq!(written(&mut troubles, &well), ["log.well"]);
+        assert_eq!(written(&mut troubles, &well.troubled("again")), ["log.unreachable"]);
     }
 
     #[test]

@@ -29,7 +29,8 @@ impl Position {
 
     /// The request for the rest of the watch.
     pub(super) fn request(&self, request: &wire::Watch) -> wire::Watch {
-        let from = if self.needs_snapshot { None } else { self.next };
+        // The server refuses a snapshot together with a revision, so it has to see both.
+        let from = if self.needs_snapshot { request.from } else { self.next };
         wire::Watch { from, snapshot: self.needs_snapshot, ..request.clone() }
     }
 

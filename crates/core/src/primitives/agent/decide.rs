@@ -11,6 +11,7 @@ use crate::names::AgentId;
 use crate::numbers::Token;
 use crate::page;
 use crate::primitive::{self, Rules};
+use crate::quoted::quoted;
 use crate::refusal::TooMany;
 use crate::space::stamp::Stamp;
 use crate::space::{Happening, ReplyPlan, Space};
@@ -89,7 +90,7 @@ fn register(table: &Table, command: Register, stamp: &Stamp) -> Result<Decided, 
             || name.chars().any(char::is_control)
     };
     if let Some(odd) = capabilities.iter().find(is_odd) {
-        let shown: String = odd.chars().take(40).flat_map(char::escape_default).collect();
+        let shown = quoted(odd, 40);
         let reason = format!(
             "`{shown}` must have 1 to {} bytes without control characters",
             limits::CAPABILITY_BYTES_MAX

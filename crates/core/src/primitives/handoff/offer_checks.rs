@@ -11,6 +11,7 @@ use crate::json::Json;
 use crate::limits;
 use crate::names::RuleName;
 use crate::numbers::Version;
+use crate::quoted::quoted;
 use crate::refusal::{TooMany, bad, fits, has_room, is_list, within};
 use crate::rule::{Finding, Judgement, Proposal};
 use crate::space::stamp::Stamp;
@@ -135,7 +136,7 @@ fn check(offer: &Offer) -> Result<(), Rejection> {
         !(1..=limits::KEY_BYTES_MAX).contains(&name.len()) || name.bytes().any(|byte| byte < 0x20)
     };
     if let Some(name) = offer.state.keys().find(odd) {
-        let shown: String = name.chars().take(40).flat_map(char::escape_default).collect();
+        let shown = quoted(name, 40);
         return Err(bad("state", format!("`{shown}` is not a valid name of a value")).into());
     }
     if let Some(approval) = &offer.approval {

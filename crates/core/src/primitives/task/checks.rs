@@ -8,6 +8,7 @@ use super::{Backoff, Create};
 use crate::json::Json;
 use crate::limits;
 use crate::names::TaskType;
+use crate::quoted::quoted;
 use crate::refusal::{BadField, bad, is_list, is_object, json_fits, text_fits, within};
 use crate::spending::Budget;
 use crate::state::merge::{self, Patch};
@@ -39,7 +40,7 @@ pub fn check_capabilities(capabilities: &BTreeSet<String>) -> Result<(), BadFiel
             || name.chars().any(char::is_control)
     };
     let Some(odd) = capabilities.iter().find(is_odd) else { return Ok(()) };
-    let shown: String = odd.chars().take(40).flat_map(char::escape_default).collect();
+    let shown = quoted(odd, 40);
     let bytes_max = limits::CAPABILITY_BYTES_MAX;
     let reason = format!("`{shown}` must have 1 to {bytes_max} bytes without control characters");
     Err(bad("capabilities", reason))

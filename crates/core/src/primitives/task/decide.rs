@@ -15,6 +15,7 @@ use crate::limits;
 use crate::names::{AgentId, PipelineName, StageName, TaskId};
 use crate::numbers::{Token, WaitId};
 use crate::primitive::{self, Rules};
+use crate::quoted::quoted;
 use crate::refusal::{bad, json_fits, text_fits};
 use crate::space::stamp::Stamp;
 use crate::space::{Happening, ReplyPlan, Space, TablesView};
@@ -252,7 +253,7 @@ fn update(table: &Table, command: Update) -> Result<Decided, Rejection> {
                 None => return Err(bad("priority", "it must be an integer").into()),
             },
             other => {
-                let shown: String = other.chars().take(40).flat_map(char::escape_default).collect();
+                let shown = quoted(other, 40);
                 let reason = format!("`{shown}` is not a field that a worker can change");
                 return Err(bad("fields", reason).into());
             }

@@ -71,8 +71,7 @@ impl Connection {
             }
         };
         let Some(id) = frame.id else {
-            self.outbox
-                .refuse(None, &Problem::from(&Fault::MissingField { field: "id".to_owned() }));
+            self.outbox.refuse(None, &Problem::from(&frame.numberless()));
             return None;
         };
         if frame.workspace.as_deref().is_some_and(|workspace| self.is_elsewhere(workspace)) {

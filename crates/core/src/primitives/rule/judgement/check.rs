@@ -16,6 +16,7 @@ use thiserror::Error;
 use super::{Case, Proposal};
 use crate::expression::{Expression, ExpressionError};
 use crate::limits;
+use crate::quoted::quoted;
 use crate::schema::Schema;
 
 /// The check of a rule, as it is given. Exactly one field must be given.
@@ -190,7 +191,7 @@ fn check_keys(keys: &[String]) -> Result<(), String> {
 
 fn check_text(text: &str, bytes_max: usize) -> Result<(), String> {
     if text.is_empty() || text.len() > bytes_max || text.chars().any(char::is_control) {
-        let shown: String = text.chars().take(40).flat_map(char::escape_default).collect();
+        let shown = quoted(text, 40);
         return Err(format!("`{shown}` must have 1 to {bytes_max} bytes, none of them a control"));
     }
     Ok(())
