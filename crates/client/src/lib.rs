@@ -75,9 +75,9 @@
 //! | a watch | it resumes at the first revision that has not arrived completely |
 //! | bytes: an artifact, an export | the call fails; see [`Options::stall_max`] |
 //!
-//! If the server refuses the new connection, as after the token was revoked, everything that waits ends
-//! with that error ([`Error::Unknown`] for a command that may have been executed), and the client
-//! connects again at the next call.
+//! If the server refuses the new connection, as after the token was revoked, everything that waits
+//! ends with that error ([`Error::Unknown`] for a command that may have been executed), and the
+//! client connects again at the next call.
 //!
 //! A key works as long as the server keeps the answer under it: see `docs/guarantees.md`.
 //!

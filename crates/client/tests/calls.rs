@@ -8,6 +8,21 @@ use serde_json::{Value, json};
 use crate::peer::{Peer, entry};
 
 #[tokio::test]
+async fn a_query_about_another_agent_names_its_caller() {
+    let peer = Peer::new().await;
+    let (ada, mut talk) = peer.meet_ada(Options::default()).await;
+    let agents = ada.agents();
+    for (about, caller) in [("bob", json!("ada")), ("ada", Value::Null)] {
+        let (refused, ()) = tokio::join!(agents.get(about), async {
+            let said = talk.hear_command("agent.get").await;
+            assert_eq!((&said["agent"], &said["caller"]), (&json!(about), &caller));
+            talk.refuse(&said, "agent.not_found", "not_found", json!({})).await;
+        });
+        assert_eq!(refused.unwrap_err().code(), "agent.not_found");
+    }
+}
+
+#[tokio::test]
 async fn a_command_is_one_flat_object_and_its_answer_an_entry() {
     let peer = Peer::new().await;
     let (ada, mut talk) = peer.meet_ada(Options::default()).await;

@@ -88,7 +88,7 @@ async fn the_loser_of_a_conflict_gets_the_winning_entry() {
     assert_eq!((expected, entry.as_deref()), (Version(7), Some(&winner)));
 
     let lost = conflict(plan.set("plan", 0).if_absent().await.unwrap_err());
-    assert_eq!(lost, state::Rejection::Exists { entry: Box::new(winner.clone()) });
+    assert_eq!(lost, state::Rejection::Exists { entry: Box::new(winner.clone()), merge: None });
 
     let lost =
         conflict(plan.set("plan", 0).expected_value(json!({"winner": false})).await.unwrap_err());

@@ -1,6 +1,6 @@
 //! Executes each step on a backend, and compares the result with the expected one.
 
-use baton_core::wire::operation;
+use baton_core::wire::{Effect, operation};
 use serde_json::{Map, Value};
 use thiserror::Error;
 
@@ -178,6 +178,12 @@ impl ScriptedCall {
         let is_narrowed = operation(&self.command).is_some_and(|it| it.narrows_by_agent);
         if !is_narrowed {
             frame.entry("agent").or_insert_with(|| self.agent.clone().into());
+        }
+        // A query about another agent names both.
+        let asks = operation(&self.command).is_some_and(|it| it.effect == Effect::Asks);
+        let about = self.fields.get("agent").and_then(Value::as_str);
+        if asks && about.is_some_and(|about| about != self.agent) {
+            frame.insert("caller".to_owned(), self.agent.clone().into());
         }
         if let Some(key) = &self.idempotency_key {
             frame.insert("idempotency_key".to_owned(), key.clone().into());

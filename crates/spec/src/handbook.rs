@@ -38,6 +38,8 @@ Besides its own fields every operation takes:
 | field | for | default | |
 |---|---|---|---|
 | `agent` | all | `anonymous`, or the agent of the access token | the agent that acts |
+| `caller` | operations with a field `agent` of their own | the agent in that field | the agent \
+that acts, if the field names another one |
 | `idempotency_key` | writes | none | a repeated request with the same key returns the stored \
 answer and has no second effect |
 | `token` | writes | none | a fencing token; a stale one is rejected |

@@ -196,6 +196,10 @@ fn moment() -> Value {
 const AGENT: &str = "The agent that acts. If omitted, the agent of the access token or of the \
     header `Baton-Agent`, else `anonymous`.";
 
+/// The description of the field `caller`.
+const CALLER: &str = "The agent that acts, if `agent` names another one. If omitted, the agent of \
+    the header `Baton-Agent`, else the one that `agent` names.";
+
 /// The description of the field `idempotency_key`.
 const IDEMPOTENCY_KEY: &str = "A repeated request with the same key returns the stored answer and \
     has no second effect. If omitted, a repeated request is executed again.";
@@ -216,6 +220,9 @@ fn with_envelope(mut schema: Value, name: &str) -> Value {
         None => AGENT.to_owned(),
     };
     schema["properties"]["agent"] = given("AgentId", &agent);
+    if operation(name).is_some_and(|it| it.names_agent) {
+        schema["properties"]["caller"] = given("AgentId", CALLER);
+    }
     schema["properties"]["idempotency_key"] = given("IdempotencyKey", IDEMPOTENCY_KEY);
     let changes = |it: &Operation| it.effect == Effect::Changes;
     if operation(name).is_none_or(changes) {

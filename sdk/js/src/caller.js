@@ -150,8 +150,13 @@ export class Caller {
     if (at !== undefined && operation?.takesAt) fields.at ??= at;
     const waits = operation?.waits;
     const waitDefault = waits === "timeout_ms" ? REQUEST_WAIT_MS : 0;
+    // Otherwise the agent that a query is about would count as the caller, and be shown its
+    // fencing tokens.
+    const isAboutAgent = !changes && operation?.agent !== "acts";
+    const isAboutAnother = isAboutAgent && (fields.agent ?? agent) !== agent;
     return {
       workspace,
+      caller: isAboutAnother ? agent : undefined,
       agent: operation?.agent === "narrows" ? undefined : agent,
       command,
       fields,

@@ -15,6 +15,7 @@ import { encode } from "./json.js";
  * @typedef {object} Request
  * @property {string} workspace
  * @property {string | undefined} agent - The agent that acts, unless the fields name one.
+ * @property {string} [caller] - The agent that acts, if the fields name another one.
  * @property {string} command
  * @property {Record<string, unknown>} fields
  * @property {string | undefined} idempotencyKey
@@ -48,11 +49,12 @@ const RENAMED = /** @type {Record<string, string>} */ ({
 });
 
 /** @param {Request} request */
-export function bodyOf({ agent, idempotencyKey, command, fields }) {
+export function bodyOf({ agent, caller, idempotencyKey, command, fields }) {
   const renamed = RENAMED[command];
   const { id, ...own } = fields;
   if (renamed && id !== undefined) own[renamed] = id;
-  return { ...own, agent: own.agent ?? agent, idempotency_key: idempotencyKey, command };
+  const named = own.agent ?? agent;
+  return { ...own, agent: named, caller, idempotency_key: idempotencyKey, command };
 }
 
 /**

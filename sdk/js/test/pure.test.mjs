@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseAddress, Servers } from "../src/address.js";
+import { Caller } from "../src/caller.js";
 import { BatonError, ConflictError, fromProblem, OutcomeUnknownError, unreachable } from "../src/errors.js";
 import { encode } from "../src/json.js";
 import { backoff, settingsOf } from "../src/options.js";
@@ -203,6 +204,38 @@ function registry(options = {}) {
     };
     return { requests, outcomes, add, sent };
 }
+
+test("a query about another agent names its caller", () => {
+    const callerOf = (context, command, fields) => {
+        /** @type {any} */
+        let asked;
+        const transport = { call: async (it) => ((asked = it), { revision: 1, result: {} }) };
+        void new Caller(transport, context).call(command, fields);
+        return JSON.parse(frameOf(1, asked)).caller;
+    };
+    const eve = { workspace: "w", agent: "eve" };
+    assert.equal(callerOf(eve, "agent.get", { agent: "bob" }), "eve");
+    assert.equal(callerOf(eve, "task.list", { agent: "bob" }), "eve");
+    assert.equal(callerOf(eve, "agent.get", { agent: "eve" }), undefined);
+    assert.equal(callerOf(eve, "task.list", {}), undefined);
+    assert.equal(callerOf(eve, "agent.leave", { agent: "bob" }), undefined);
+});
+
+test("what was refused with the client is not said to be undone", () => {
+    const { requests, outcomes, add, sent } = registry();
+    add(1, { command: "task.claim", effect: "once", waitMs: 9 });
+    add(2, { command: "message.request", effect: "once", waitMs: 9 });
+    add(3, { command: "state.set", effect: "once" });
+    sent();
+    requests.broken("it rains");
+    const denied = fromProblem({ code: "access.bad_token", kind: "denied", detail: "no", hint: "" });
+    requests.rejectAll(denied, "no");
+    assert.deepEqual(outcomes, [
+        [1, "access.bad_token"],
+        [2, "client.unknown_outcome"],
+        [3, "client.unknown_outcome"],
+    ]);
+});
 
 test("the id of what is created has its own name in a frame", () => {
     const frame = JSON.parse(

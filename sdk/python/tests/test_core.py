@@ -98,6 +98,18 @@ def test_a_filter_by_agent_is_not_the_agent_that_acts() -> None:
     assert second["agent"] == "bob"
 
 
+def test_a_query_about_another_agent_names_its_caller() -> None:
+    client = Client()
+    client.call("agent.get", agent="bob")
+    client.call("task.list", agent="bob")
+    client.call("agent.get", agent="ada")
+    client.call("task.list")
+    client.call("agent.leave", agent="bob")
+    callers = [(frame.get("agent"), frame.get("caller")) for frame in client.sent()]
+    ada, bob = ("ada", None), ("bob", "ada")
+    assert callers == [bob, bob, ada, (None, None), ("bob", None)]
+
+
 def test_a_refusal_is_the_exception_of_its_kind_with_its_facts() -> None:
     client = Client()
     request = set_plan(client)

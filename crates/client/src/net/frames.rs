@@ -246,6 +246,10 @@ fn transaction(
 pub(crate) fn query(id: u64, caller: &Caller, query: &Query) -> EncodedRequest {
     let spoken = Spoken::from(query);
     let mut out = envelope(id, caller, names_agent(&spoken));
+    // Otherwise the agent that it is about would count as the caller, and be shown its token.
+    if query.about_agent().is_some_and(|agent| *agent != caller.agent) {
+        name(&mut out, "caller", caller.agent.as_str());
+    }
     spoken.write(&mut out);
     EncodedRequest { text: finish(out), expects: Expects::One(spoken.name), awaits: None }
 }

@@ -174,8 +174,8 @@ impl Command {
         self.properties().wait_ms().filter(|wait_ms| *wait_ms > 0)
     }
 
-    /// Whether it has an effect before it waits: a request or a reply is sent at once, and only what
-    /// comes next is waited for.
+    /// Whether it has an effect before it waits: a request or a reply is sent at once, and only
+    /// what comes next is waited for.
     pub fn acts_before_it_waits(&self) -> bool {
         matches!(self, Self::Message(message::Command::Request(_) | message::Command::Reply(_)))
     }

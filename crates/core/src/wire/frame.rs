@@ -24,6 +24,8 @@ pub struct Frame<'a> {
     pub workspace: Option<Cow<'a, str>>,
     /// The acting agent.
     pub agent: Option<Cow<'a, str>>,
+    /// The acting agent where `agent` is a field of the operation and names another one.
+    pub caller: Option<Cow<'a, str>>,
     /// The acting agent according to the surroundings of the frame, such as a header.
     acting: Option<Cow<'a, str>>,
     /// The idempotency key.
@@ -54,6 +56,7 @@ impl<'a> Frame<'a> {
                 }
                 "workspace" => &mut frame.workspace,
                 "agent" => &mut frame.agent,
+                "caller" => &mut frame.caller,
                 "idempotency_key" => &mut frame.idempotency_key,
                 "return" => &mut frame.returns,
                 "command" => &mut frame.command,
@@ -62,7 +65,7 @@ impl<'a> Frame<'a> {
                     return Ok(());
                 }
             };
-            // `null` counts as absent for an agent, a key or a workspace.
+            // `null` counts as absent for an agent, a caller, a key or a workspace.
             if value == "null" {
                 return Ok(());
             }
@@ -122,6 +125,9 @@ impl<'a> Frame<'a> {
 
     /// The call, answered with the whole reply.
     fn whole_call(mut self) -> Result<Call, Fault> {
+        if self.caller.is_some() && !self.is_about_agent() {
+            return Err(unknown("caller"));
+        }
         let missing = || Fault::MissingField { field: "command".to_owned() };
         let command = self.command.take().ok_or_else(missing)?;
         match command.as_ref() {
@@ -154,9 +160,15 @@ impl<'a> Frame<'a> {
         self.about_agent().is_some()
     }
 
-    /// Whether it is a query with such a field.
+    /// Whether it is a query with such a field, and names no other acting agent.
     pub fn asks_about_agent(&self) -> bool {
-        self.about_agent().is_some_and(|operation| operation.effect == Effect::Asks)
+        let asks = |operation: &Operation| operation.effect == Effect::Asks;
+        self.caller.is_none() && self.about_agent().is_some_and(asks)
+    }
+
+    /// The agent that acts according to the frame.
+    pub fn acting(&self) -> Option<&str> {
+        self.caller.as_deref().or(self.agent.as_deref())
     }
 
     fn about_agent(&self) -> Option<&'static Operation> {
@@ -334,6 +346,7 @@ impl Frame<'_> {
             ("id", self.id.is_some()),
             ("workspace", self.workspace.is_some()),
             ("agent", self.agent.is_some() && !is_named),
+            ("caller", self.caller.is_some()),
             ("idempotency_key", self.idempotency_key.is_some()),
             ("return", self.returns.is_some()),
         ];

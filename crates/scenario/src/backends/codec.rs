@@ -16,7 +16,7 @@ pub(super) struct DecodedCall {
 pub(super) fn decode(scripted: &ScriptedCall) -> Result<DecodedCall, Fault> {
     let text = Value::Object(scripted.frame()).to_string();
     let mut frame = Frame::parse(&text)?;
-    let agent = frame.agent.as_deref().unwrap_or(&scripted.agent);
+    let agent = frame.acting().unwrap_or(&scripted.agent);
     let agent = AgentId::parse(agent).map_err(|error| Fault::field("agent", error))?;
     let key = frame.idempotency_key.take();
     let key = key.map(|key| IdempotencyKey::parse(&key)).transpose();

@@ -77,14 +77,16 @@ fn envelope<'a>(
         return Err(Fault::field(name, "the path says it").into());
     }
     let mut caller = context.caller.clone();
-    match &frame.agent {
+    match frame.acting() {
         Some(name) => {
-            let agent = AgentId::of_caller(name).map_err(|error| Fault::field("agent", error))?;
-            if context.names_agent && !frame.is_about_agent() && agent != caller.agent {
-                let reason = "the header `Baton-Agent` names another agent";
-                return Err(Fault::field("agent", reason).into());
-            }
+            let field = if frame.caller.is_some() { "caller" } else { "agent" };
+            let agent = AgentId::of_caller(name).map_err(|error| Fault::field(field, error))?;
             // Commands about an agent name it as a field; the acting agent may be another one.
+            let may_differ = frame.is_about_agent() && frame.caller.is_none();
+            if context.names_agent && !may_differ && agent != caller.agent {
+                let reason = "the header `Baton-Agent` names another agent";
+                return Err(Fault::field(field, reason).into());
+            }
             if !context.names_agent && !context.authority.asks_as_itself(&frame) {
                 caller.agent = agent;
             }

@@ -118,7 +118,7 @@ impl Ledger {
                 let fact = self.entry(namespace, key, at);
                 same_entry(fact.map(AsRef::as_ref), entry.as_deref())?;
             }
-            StateRejection::Exists { entry } => self.same_as_at(entry, at)?,
+            StateRejection::Exists { entry, .. } => self.same_as_at(entry, at)?,
             StateRejection::AppendOnly { entry } => {
                 self.same_as_at(entry, at)?;
                 let rules = self.rules(entry.namespace(), at);

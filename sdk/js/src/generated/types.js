@@ -428,7 +428,8 @@
  * @property {AgentId} updated_by - The agent that last wrote it.
  * @property {Json} value - The value.
  * @property {Version} version - The version, which grows by one with every change. A new key starts at 1; one that was
- *   deleted continues after its last version.
+ *   deleted continues after its last version, and in a workspace whose name was used by a
+ *   deleted one, new keys start above the versions there.
  * @property {Warning[]} [warnings] - Warnings about the write. Absent if there are none.
  */
 

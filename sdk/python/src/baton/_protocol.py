@@ -105,6 +105,11 @@ class Protocol:
         # An operation that names its agent identifies the caller with it; a filter does not.
         if operation.agent != "narrows":
             frame["agent"] = caller.agent
+        # Otherwise the agent that a query is about would count as the caller, and be shown its
+        # fencing tokens.
+        is_about_agent = operation.asks and operation.agent != "acts"
+        if is_about_agent and fields.get("agent") not in (None, caller.agent):
+            frame["caller"] = caller.agent
         if idempotency_key is not None:
             frame["idempotency_key"] = idempotency_key
         frame["command"] = operation.name

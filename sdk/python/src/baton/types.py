@@ -1614,7 +1614,8 @@ class Entry(Record):
     @property
     def version(self) -> int:
         """The version, which grows by one with every change. A new key starts at 1; one that was
-        deleted continues after its last version.
+        deleted continues after its last version, and in a workspace whose name was used by a
+        deleted one, new keys start above the versions there.
         """
         return self.raw["version"]
 

@@ -6,8 +6,9 @@
 //!                     └────────────┘ ◀──broken──── connection
 //! ```
 //!
-//! 1. Every call ends: with an answer, when its time is over, or when the servers refuse the client.
-//!    The error that is then reported is chosen under the lock that also knows whether it was sent.
+//! 1. Every call ends: with an answer, when its time is over, or when the servers refuse the
+//!    client. The error that is then reported is chosen under the lock that also knows whether it
+//!    was sent.
 //! 2. A call that is cancelled, or whose future is dropped, leaves nothing behind.
 //! 3. The lock is never held while waiting, and no task is woken under it.
 //!

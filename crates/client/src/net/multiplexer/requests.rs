@@ -197,9 +197,9 @@ impl Requests {
         }
     }
 
-    /// The servers refuse this client: everything ends with the error, except commands that may have
-    /// been executed. A call that only waits has no other effect than what it was granted, and the
-    /// server has cancelled it with its connection.
+    /// The servers refuse this client: everything ends with the error, except commands that may
+    /// have been executed. A call that only waits has no other effect than what it was granted, and
+    /// the server has cancelled it with its connection.
     pub(super) fn denied(&mut self, error: &Error) {
         self.given_up.clear();
         self.unsent.clear();

@@ -255,6 +255,9 @@ scenarios! {
         (1_001, "bob", "task.claim",                "r4: null"),
         (2_000, "time", "time",
             r#"task.failed t {"agent":"ada","reason":"not_taken_up"} for review"#),
+        (2_000, "ann", "task.why t",
+            "`t` is waiting for review: it was handed over and not claimed in time; a reviewer \
+             must decide"),
     ]
 
     a_task_is_not_stuck_with_a_receiver_that_died => [

@@ -126,7 +126,7 @@ pub fn transfer(
     view.transfer(transfer, stamp).map_err(|rejection| {
         let reason = rejection.to_string();
         match rejection {
-            state::Rejection::Exists { entry } => Rejection::StateConflict {
+            state::Rejection::Exists { entry, .. } => Rejection::StateConflict {
                 key: format!("{}/{}", entry.namespace(), entry.key()),
                 reason,
                 entry: Some(entry),

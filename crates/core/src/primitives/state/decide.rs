@@ -219,7 +219,7 @@ fn transfer(
         let present = target.and_then(|entries| entries.get(key.as_str()));
         if let Some(there) = present.filter(|_| !overwrite) {
             let entry = Box::new(table.shown(&to_namespace, there));
-            return Err(Rejection::Exists { entry });
+            return Err(Rejection::Exists { entry, merge: None });
         }
         check_append_only(table, rules, &to_namespace, present, false)?;
         let expires_at = match table.ending(&from_namespace, key).0 {
@@ -354,7 +354,8 @@ fn check_expectations(
     check_version(table, namespace, key, command.expected_version, current)?;
     check_revision(table, namespace, key, command.expected_revision, current)?;
     if let Some(there) = current.filter(|_| command.if_absent) {
-        return Err(Rejection::Exists { entry: Box::new(table.shown(namespace, there)) });
+        let entry = Box::new(table.shown(namespace, there));
+        return Err(Rejection::Exists { entry, merge: None });
     }
     if let Some(expected) = &command.expected_value {
         let same = |there: &storage::Entry| Json::trusted(there.value()).same_value(expected);
@@ -477,7 +478,8 @@ fn merge_failed(
 ) -> Rejection {
     match (reason, current) {
         (MergeError::Exists, Some(there)) => {
-            Rejection::Exists { entry: Box::new(table.shown(namespace, there)) }
+            let entry = Box::new(table.shown(namespace, there));
+            Rejection::Exists { entry, merge: Some(Merge::Reject) }
         }
         (MergeError::Absent, None) => {
             Rejection::NotFound { namespace: namespace.clone(), key: key.clone() }

@@ -183,7 +183,8 @@ pub(crate) struct EntryFields {
     /// The value.
     value: Json,
     /// The version, which grows by one with every change. A new key starts at 1; one that was
-    /// deleted continues after its last version.
+    /// deleted continues after its last version, and in a workspace whose name was used by a
+    /// deleted one, new keys start above the versions there.
     version: Version,
     /// The revision of the last change.
     revision: Revision,

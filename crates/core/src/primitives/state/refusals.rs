@@ -6,7 +6,7 @@ use thiserror::Error;
 use super::Entry;
 use crate::names::{AgentId, Key, NamespaceName};
 use crate::numbers::{Revision, Version};
-use crate::state::merge::MergeError;
+use crate::state::merge::{Merge, MergeError};
 
 crate::refusals! {
     /// Why shared state refused. Nothing was written.
@@ -104,10 +104,15 @@ crate::refusals! {
         Exists {
             /// The entry that is there.
             entry: Box<Entry>,
+            /// The merge rule that forbids replacing it. Absent if the request itself does.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            merge: Option<Merge>,
         } => {
             code: "state.exists",
             kind: Conflict,
             hint: "use the entry in this response, or write without if_absent",
+            hint_if: { merge: Some(_) } => "use the entry in this response, write to a new key, or \
+                change the merge rule `reject` of the namespace",
             cause: "`if_absent` was set, the merge rule of the namespace is `reject`, or a \
                 transfer would replace an entry without `overwrite`.",
             remedy: "Use the entry in the response, or write without that condition.",

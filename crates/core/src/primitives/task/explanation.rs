@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Fact, Record, Reviewers, Status, Why};
+use super::{Fact, Record, Reviewers, Status, Why, reassignment};
 use crate::task::{Table, View, budgets};
 
 /// The maximum number of tasks and agents that are named.
@@ -52,10 +52,14 @@ pub fn circumstances(table: &Table, record: &Record) -> Vec<Fact> {
                 let word = format!("`{agent}` submitted a result, which {who} must accept");
                 return vec![fact("waiting_review", word)];
             }
-            let word = match record.retries {
-                0 => "a reviewer must decide".to_owned(),
-                count => format!("{} failed; a reviewer must decide", attempts(count)),
-            };
+            let error = execution.and_then(|execution| execution.error.as_ref());
+            let mut word = "a reviewer must decide".to_owned();
+            if error.is_some_and(reassignment::is_not_taken_up) {
+                word = format!("it was handed over and not claimed in time; {word}");
+            }
+            if record.retries > 0 {
+                word = format!("{} failed; {word}", attempts(record.retries));
+            }
             vec![fact("waiting_review", word)]
         }
         Status::Completed => vec![Fact { at, ..fact("completed", "it is done") }],

@@ -14,6 +14,9 @@ use crate::time::Timestamp;
 /// Why a task is released whose holder offered it and is gone.
 const ABANDONED: &str = "the session of the agent that offered it has ended";
 
+/// Why a task waits for review that neither its receiver nor its giver has claimed.
+const NOT_TAKEN_UP: &str = "not_taken_up";
+
 /// How a hand-off moves a task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -105,6 +108,11 @@ pub fn pass(table: &Table, reassignment: Reassignment, stamp: &Stamp) -> Vec<Eve
     event.into_iter().collect()
 }
 
+/// Whether a task has this error because nobody has claimed it in time.
+pub fn is_not_taken_up(error: &Json) -> bool {
+    error.to_value().get("reason").is_some_and(|reason| reason == NOT_TAKEN_UP)
+}
+
 /// A task that was not claimed in time returns to the giver and, if that agent does not claim it
 /// either, waits for review.
 pub fn give_back(record: &Record, now: Timestamp) -> Event {
@@ -115,7 +123,7 @@ pub fn give_back(record: &Record, now: Timestamp) -> Event {
     let handoff = terms.handed_by.clone().expect("by some hand-off");
     let Some(to) = to else {
         let holder = terms.assigned_agent.as_ref();
-        let error = Json::of(&json!({ "reason": "not_taken_up", "agent": holder }));
+        let error = Json::of(&json!({ "reason": NOT_TAKEN_UP, "agent": holder }));
         let error = error.expect("two names are JSON");
         return Event::Failed { task, error, cause: Cause::NotTakenUp, outcome: Outcome::Review };
     };

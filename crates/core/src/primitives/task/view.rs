@@ -23,7 +23,8 @@ pub enum Status {
     InProgress,
     /// Handed to an agent that has not claimed it yet.
     HandedOff,
-    /// Its result was submitted, or it failed too often: it waits for review.
+    /// It waits for review: its result was submitted, it failed too often, or it was handed over
+    /// and neither its receiver nor its giver claimed it in time.
     WaitingReview,
     /// It was completed.
     Completed,

@@ -100,7 +100,7 @@ impl Connection {
         mut frame: Frame<'_>,
         (bytes, message): (usize, RawMessage<'_>),
     ) -> Result<Option<Stop>, Problem> {
-        let acting = frame.agent.as_deref().filter(|_| !self.authority.asks_as_itself(&frame));
+        let acting = frame.acting().filter(|_| !self.authority.asks_as_itself(&frame));
         self.remember_names(frame.workspace.as_deref(), acting)?;
         self.budget.spend(bytes - self.part_costs.end(bytes));
         let key = frame.idempotency_key.take();
@@ -152,7 +152,7 @@ impl Connection {
         let fields = [
             ("connection", FieldValue::Number(self.outbox.connection)),
             ("workspace", FieldValue::Text(frame.workspace.as_deref().unwrap_or_default())),
-            ("agent", FieldValue::Text(frame.agent.as_deref().unwrap_or(self.anonymous.as_str()))),
+            ("agent", FieldValue::Text(frame.acting().unwrap_or(self.anonymous.as_str()))),
             ("operation", FieldValue::Text(&operation)),
         ];
         self.shared.settings.server_log.write(Level::Debug, "operation.asked", &fields);
