@@ -98,10 +98,8 @@ impl<'a> Frame<'a> {
 
     /// Why it has no number.
     pub fn numberless(&self) -> Fault {
-        match self.fields.0.iter().any(|(name, _)| name == "id") {
-            true => bad_id(),
-            false => Fault::MissingField { field: "id".to_owned() },
-        }
+        let has_id = self.fields.0.iter().any(|(name, _)| name == "id");
+        if has_id { bad_id() } else { Fault::MissingField { field: "id".to_owned() } }
     }
 
     /// The call.

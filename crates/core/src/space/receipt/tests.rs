@@ -159,7 +159,7 @@ proptest! {
             prop_assert!(receipt.answer() == answer);
             prop_assert_eq!(text(&receipt.answer()), text(&answer));
         }
-        prop_assert!(receipt == again && again == receipt);
+        prop_assert_eq!(&receipt, &again);
     }
 }
 
