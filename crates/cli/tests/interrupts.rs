@@ -28,7 +28,7 @@ fn an_interrupt_ends_a_command_that_reads_stdin() {
         let mut running = Running::of(command);
         // It stays open: the end of the input never comes.
         let mut stdin = running.child.stdin.take().unwrap();
-        stdin.write_all(&[b' '; MORE_THAN_A_PIPE]).unwrap();
+        stdin.write_all(" ".repeat(MORE_THAN_A_PIPE).as_bytes()).unwrap();
         send(&running.child, Signal::INT);
         assert_eq!(running.ended(), (130, String::new()), "{line}");
     }
