@@ -95,10 +95,10 @@ impl<'a> Frame<'a> {
 
     /// Why it has no number.
     pub fn numberless(&self) -> Fault {
-        match self.fields.0.iter().any(|(name, _)| name == "id") {
-            true => bad_id(),
-            false => Fault::MissingField { field: "id".to_owned() },
+        if self.fields.0.iter().any(|(name, _)| name == "id") {
+            return bad_id();
         }
+        Fault::MissingField { field: "id".to_owned() }
     }
 
     /// The call.
