@@ -146,9 +146,10 @@ const CARD_ADVICE: &str = "check the address, and that the agent runs and suppor
 
 fn unusable(url: &str, error: baton_server::PeerError) -> Failure {
     let (url, reason) = (url.to_owned(), error.detail);
-    let fault = match error.is_refusal {
-        true => Fault::PeerRefused { url, reason },
-        false => Fault::Peer { url, reason },
+    let fault = if error.is_refusal {
+        Fault::PeerRefused { url, reason }
+    } else {
+        Fault::Peer { url, reason }
     };
     fault.into()
 }

@@ -98,8 +98,10 @@ impl<'a> Frame<'a> {
 
     /// Why it has no number.
     pub fn numberless(&self) -> Fault {
-        let has_id = self.fields.0.iter().any(|(name, _)| name == "id");
-        if has_id { bad_id() } else { Fault::MissingField { field: "id".to_owned() } }
+        if self.fields.0.iter().any(|(name, _)| name == "id") {
+            return bad_id();
+        }
+        Fault::MissingField { field: "id".to_owned() }
     }
 
     /// The call.
