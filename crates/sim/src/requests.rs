@@ -490,10 +490,10 @@ fn begin(
                     let is_reply = live_reply(request).is_some_and(|it| it.wait_ms.is_none());
                     let is_live =
                         answer.judge(|it| received(it).is_some() || is_reply && it.is_ok());
-                    Ok(match is_live {
-                        true => RequestState::LiveAnswer(answer),
-                        false => RequestState::Request { probe, answer },
-                    })
+                    if is_live {
+                        return Ok(RequestState::LiveAnswer(answer));
+                    }
+                    Ok(RequestState::Request { probe, answer })
                 }
                 Admission::Wait(Queued { waiter: call, group, .. })
                     if call.wait.live_number().is_some() =>
