@@ -2,14 +2,14 @@
 //!
 //! | load | against | the ratio |
 //! |---|---|---|
-//! | request and reply, 16 pairs | NATS core | of rates |
+//! | request and reply, 16 pairs, kept and live | NATS core | of rates |
 //! | live messages to 100 and 1,000 subscribers | Redis pub/sub | of events delivered |
 //! | durable messages, 64 publishers | Redis Streams, NATS `JetStream`, both durable | of rates |
 //! | a stream of 64-byte frames, 10 at a time | Redis Streams, `everysec` | of frames read |
 //!
 //! Servers, rounds, driver and rules are those of [`crate::peers`]. Durable operations are compared
-//! with durable ones, except in two loads: Baton's requests and streams survive a power cut, those
-//! of NATS core and of Redis with `everysec` do not.
+//! with durable ones, except in two loads: Baton's requests, unless they are live, and its streams
+//! survive a power cut, those of NATS core and of Redis with `everysec` do not.
 
 mod broadcast;
 mod durable_publish;
@@ -39,8 +39,8 @@ fn run_loads(options: &Options, report: &mut Report) -> Outcome<()> {
     if bench.is_control() {
         return Err("nothing replaces Baton here".into());
     }
-    if options.wants(request_reply::NAME) {
-        request_reply::run(&bench, report)?;
+    for load in request_reply::LOADS.iter().filter(|load| options.wants(load.name)) {
+        request_reply::run(&bench, load, report)?;
     }
     for load in broadcast::LOADS.iter().filter(|load| options.wants(load.name)) {
         broadcast::run(&bench, load, report)?;
@@ -53,7 +53,8 @@ fn run_loads(options: &Options, report: &mut Report) -> Outcome<()> {
 
 /// Servers that the selected loads need, so that nothing is installed for the others.
 fn wanted(options: &Options) -> Vec<Kind> {
-    let needs_nats = options.wants(request_reply::NAME) || options.wants(durable_publish::NAME);
+    let needs_nats = options.wants(durable_publish::NAME)
+        || request_reply::LOADS.iter().any(|load| options.wants(load.name));
     let needs_redis = options.wants(durable_publish::NAME)
         || broadcast::LOADS.iter().any(|load| options.wants(load.name));
     let wanted = [(Kind::Baton, true), (Kind::Redis, needs_redis), (Kind::Nats, needs_nats)];

@@ -2,7 +2,6 @@
 //! were told goes to a model of its own.
 
 use baton::clock::Clock;
-use baton::error::Error;
 use baton_core::{AgentId, Answer, Rejection, Timestamp, WorkspaceName};
 
 use crate::actors::agent::Action;
@@ -41,9 +40,11 @@ impl World {
     }
 
     /// A live request was received, or a reply to one was accepted.
-    pub(crate) fn open_live(&mut self, pending: PendingRequest, fate: Result<u64, Error>) -> Audit {
-        let Ok(durable) = fate else { return Ok(()) };
-        let PendingRequest { agent, workspace, action, waiting, .. } = pending;
+    pub(crate) fn open_live(
+        &mut self,
+        PendingRequest { agent, workspace, action, waiting, .. }: PendingRequest,
+        durable: u64,
+    ) -> Audit {
         let RequestState::LiveAnswer(held) = waiting else {
             return Err(broken("only this is answered like that"));
         };

@@ -261,7 +261,9 @@ impl World {
                     let pending = self.pending.remove(index);
                     self.agents[pending.agent].waiting -= 1;
                     if matches!(pending.waiting, RequestState::LiveAnswer(_)) {
-                        self.open_live(pending, fate)?;
+                        if let Ok(durable) = fate {
+                            self.open_live(pending, durable)?;
+                        }
                         continue;
                     }
                     let (claims, waiting) = self.open(pending, fate)?;

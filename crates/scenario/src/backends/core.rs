@@ -171,7 +171,9 @@ impl Backend for CoreBackend {
     fn advance_clock(&mut self, to_ms: u64) {
         self.now_ms = to_ms;
         let over = self.live.expire(self.now());
-        over.into_iter().for_each(|ended| self.end_live(ended));
+        for ended in over {
+            self.end_live(ended);
+        }
         loop {
             let due = self.space.due(self.now());
             if due.is_empty() {

@@ -284,7 +284,6 @@ impl Ledger {
 
     /// Checks a refusal that only live requests cause.
     pub(crate) fn refused_live(
-        &self,
         asked: &DecidedRequest<'_>,
         rejection: &Rejection,
         coverage: &mut Coverage,

@@ -291,7 +291,7 @@ impl Ledger {
                 demand!(over, "`{request}` could be answered: {there:?}");
             }
             Rejection::LiveOver { .. } | Rejection::NotKept { .. } => {
-                self.refused_live(asked, rejection, coverage)?;
+                Self::refused_live(asked, rejection, coverage)?;
             }
             Rejection::NoSession { caller } => {
                 let active = self.session(caller, at).is_some_and(|session| session.active);

@@ -55,9 +55,8 @@ impl Troubles {
             Some(why) if self.reasons.is_new(why) => {
                 lines.push((Level::Warn, "log.unreachable", why.clone()));
             }
-            Some(_) => {}
             None if self.reasons.end() => lines.push((Level::Info, "log.well", String::new())),
-            None => {}
+            Some(_) | None => {}
         }
         if view.trouble.is_none() {
             lines.extend(self.compare_clocks(SystemClock::default().now().0, view.log_time_ms()));
