@@ -158,6 +158,10 @@ impl Service {
     }
 }
 
+/// A reply that is repeated gets one of these if the first one was executed. Nothing more is
+/// known of a live request.
+const REPLIED: [&str; 2] = ["message.already_replied", "message.live_over"];
+
 /// Messages as the jobs of a slot.
 struct Mail<H> {
     workspace: Workspace,
@@ -229,7 +233,7 @@ impl<H> Mail<H> {
         // The wait has ended, and it is not known whether the reply had been sent: this call finds
         // out.
         match messages.respond(id, &result).await {
-            Err(error) if error.code() != "message.already_replied" => Err(error),
+            Err(error) if !REPLIED.contains(&error.code()) => Err(error),
             Ok(()) | Err(_) => Ok(None),
         }
     }

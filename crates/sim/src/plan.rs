@@ -178,6 +178,8 @@ pub struct Plan {
     pub cache_lies: bool,
     /// The work that a request may take before it is left to a worker; none if it may take any.
     pub slice_max: Option<usize>,
+    /// Whether requests may be in memory only. The log says nothing about those.
+    pub has_live_requests: bool,
     /// The possible steps, by weight.
     pub weights: Vec<(Step, u64)>,
 }
@@ -219,6 +221,7 @@ impl Plan {
             direct: rng.once_in(2),
             cache_lies: rng.once_in(2),
             slice_max: *rng.pick(&[None, Some(0), Some(1), Some(4)]),
+            has_live_requests: true,
             weights: weights(rng),
         }
     }

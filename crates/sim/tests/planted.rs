@@ -14,7 +14,7 @@ const SHARED_SEEDS_MAX: u64 = 3_000;
 const SEEDS_CLEAN: u64 = 100;
 
 /// Every planted bug, and what goes wrong with it.
-const PLANTED: [(&str, &str); 125] = [
+const PLANTED: [(&str, &str); 126] = [
     ("state.version_stands_still", "a write does not raise the version"),
     ("state.ignore_expected_version", "a stale write wins"),
     ("plainly.ignores_version", "a stale write wins on the fast path"),

@@ -7,6 +7,8 @@ import { BatonError, isSessionEnded } from "./errors.js";
 
 /** When a message that is not acknowledged is delivered again: calls of models take minutes. */
 export const REDELIVER_MS = 600_000;
+/** A reply that is repeated gets one of these if the first was executed; no more is known of a live request. */
+const REPLIED = ["message.already_replied", "message.live_over"];
 
 /**
  * Answers a request, and waits for the next message in the same call until the signal. If that
@@ -29,7 +31,7 @@ export async function answerAndReceive(workspace, message, outcome, waiting) {
     try {
       await answer(workspace, message, outcome);
     } catch (error) {
-      const isSent = error instanceof BatonError && error.code === "message.already_replied";
+      const isSent = error instanceof BatonError && REPLIED.includes(error.code);
       if (!isSent) throw error;
     }
     // The answer was sent, and nothing more is received in this session.

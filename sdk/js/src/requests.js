@@ -142,7 +142,15 @@ export class Requests {
    */
   postpone(id) {
     const pending = this.#pending.get(id);
-    if (pending?.isSent) this.#requeue([[id, pending]]);
+    if (!pending?.isSent) return;
+    const { request, settle } = pending;
+    if (request.effect === "changes" && SENDS_FIRST.includes(request.command)) {
+      // It may have been executed before it waited.
+      this.#remove(id);
+      settle(unknownOutcome("the server was shut down before the answer arrived"));
+      return;
+    }
+    this.#requeue([[id, pending]]);
   }
 
   /** Whether a request was sent, and is not answered. @param {number} id */

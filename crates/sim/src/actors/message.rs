@@ -72,7 +72,7 @@ impl MessageActor {
             }
             (6, Some(message), _) => MessageCommand::Requeue { message }.into(),
             (7..=9, ..) => Self::request(inputs, false),
-            (21 | 22, ..) => Self::request(inputs, true),
+            (21 | 22, ..) => Self::request(inputs, inputs.plan.has_live_requests),
             (4 | 5 | 10..=13, ..) => Self::receive(inputs),
             (14, ..) => match inputs.rng.below(6) {
                 0 => MessageCommand::Remove { handler: handler(inputs) }.into(),

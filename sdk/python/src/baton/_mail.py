@@ -16,7 +16,7 @@ from ._flow import Call, Flow, waits
 from ._job import described
 from ._omit import OMIT
 from ._watch import AsyncWatch, Watch
-from .errors import Conflict, NotFound
+from .errors import Conflict, NotFound, Stale
 
 if TYPE_CHECKING:
     from ._async_baton import AsyncBaton
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 REDELIVER_MS = 600_000
 """After how long mail that is not acknowledged comes again: model calls take minutes."""
+
+REPLIED = ("message.already_replied", "message.live_over")
+"""A reply that is repeated gets one of these if the first one was executed. Nothing more is known of a live request."""
 
 
 def answering(message: types.Message, result: Any, error: BaseException | None) -> Call | None:
@@ -48,8 +51,8 @@ def told_again(call: Call) -> Flow[None]:
     """Replies where it is not known whether an earlier call did."""
     try:
         yield call
-    except Conflict as error:
-        if error.code != "message.already_replied":
+    except (Conflict, Stale) as error:
+        if error.code not in REPLIED:
             raise
 
 

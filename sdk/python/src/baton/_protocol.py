@@ -310,7 +310,10 @@ class Protocol:
             self._deliveries += self._watches.answered(number, frame, now, is_passing)
             self._replace(1 if is_passing else 0)
         elif is_leaving:
-            self._requests.postponed(number)
+            ended = self._requests.postponed(number)
+            if ended is not None:
+                detail = "the server was shut down before the answer came"
+                self._deliver(ended.deliver, OutcomeUnknown(detail))
         elif is_passing and self._requests.was_sent(number):
             self._replace(self._requests.refused(number, from_problem(problem or {})))
         else:
@@ -387,8 +390,7 @@ def _ignore(_: object) -> None:
 def _after_denial(request: Request, error: BatonError) -> BatonError:
     """The outcome of a request that the server will not answer, since it refuses the client. A call
     that only waits was cancelled with the connection; a request or a reply was sent before that."""
-    name = "" if request.operation is None else request.operation.name
-    only_waits = request.wait_ms > 0 and name not in ("message.request", "message.reply")
+    only_waits = request.wait_ms > 0 and not request.sends_first
     may_be_done = request.is_uncertain and request.effect is not Effect.REPEATABLE
     if may_be_done and not only_waits:
         detail = f"the connection broke before the answer came, and then: {error.detail}"

@@ -71,6 +71,10 @@ class Effect(Enum):
     """A second effect, perhaps."""
 
 
+SENDS_FIRST = ("message.request", "message.reply")
+"""The operations that have an effect before they wait."""
+
+
 @dataclass
 class Request:
     """A request that has not been answered."""
@@ -90,6 +94,11 @@ class Request:
     """How many servers have refused it for a reason that passes."""
     refusal: BatonError | None = None
     """The newest of these reasons."""
+
+    @property
+    def sends_first(self) -> bool:
+        """Whether it has an effect before it waits."""
+        return self.operation is not None and self.operation.name in SENDS_FIRST
 
 
 @dataclass(frozen=True)
@@ -182,11 +191,16 @@ class Requests:
             self._land(request)
         return request, []
 
-    def postponed(self, number: int) -> None:
-        """The server refused it because it is going away: it is for the next connection."""
+    def postponed(self, number: int) -> Request | None:
+        """The server refused it because it is going away: it is for the next connection. Returns it
+        if it ends instead: it may have been executed, and would be executed again."""
         request = self._pending.get(number)
-        if request is not None and self._land(request):
-            heapq.heappush(self._unsent, number)
+        if request is None or not self._land(request):
+            return None
+        if request.effect is Effect.CHANGES and request.sends_first:
+            return self._remove(number)
+        heapq.heappush(self._unsent, number)
+        return None
 
     @property
     def can_be_repeated(self) -> bool:

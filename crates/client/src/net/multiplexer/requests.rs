@@ -170,12 +170,19 @@ impl Requests {
         Vec::new()
     }
 
-    /// The server refused it because it is shutting down: it is sent over the next connection.
+    /// The server refused it because it is shutting down: it is sent over the next connection. Not
+    /// if it does something before it waits and has no key: that may have been done.
     pub(super) fn postponed(&mut self, id: u64) {
-        if let Some(pending) = self.pending.get(&id) {
-            let was_sent = self.unsent.insert(id);
-            self.patient -= usize::from(was_sent && pending.awaits.is_some());
+        let Some(pending) = self.pending.get(&id) else { return };
+        let acts_first = pending.awaits.as_ref().is_some_and(|awaits| !awaits.is_all);
+        if pending.effect == Effect::Changes && acts_first {
+            let pending = self.remove(id).expect("its number was found there");
+            let reason = "the server was shut down before the answer came".to_owned();
+            let _ = pending.sender.send(Err(Error::Unknown { reason }));
+            return;
         }
+        let was_sent = self.unsent.insert(id);
+        self.patient -= usize::from(was_sent && pending.awaits.is_some());
     }
 
     /// The connection is lost. Requests that may be repeated are sent again; the others fail.
