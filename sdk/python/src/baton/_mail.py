@@ -27,7 +27,8 @@ REDELIVER_MS = 600_000
 """After how long mail that is not acknowledged comes again: model calls take minutes."""
 
 REPLIED = ("message.already_replied", "message.live_over")
-"""A reply that is repeated gets one of these if the first one was executed. Nothing more is known of a live request."""
+"""A reply that is repeated gets one of these if the first one was executed. Nothing more is known
+of a live request."""
 
 
 def answering(message: types.Message, result: Any, error: BaseException | None) -> Call | None:
