@@ -251,7 +251,11 @@ def made_token(server: Server) -> tuple[str, Callable[[], None]]:
             return json.load(response)
 
     made = ask("POST", "", {"name": "worker", "grant": {"role": "worker"}})
-    return str(made["token"]), lambda: ask("DELETE", f"/{made['id']}") and None
+
+    def revoke() -> None:
+        ask("DELETE", f"/{made['id']}")
+
+    return str(made["token"]), revoke
 
 
 def test_what_waits_ends_when_the_token_is_revoked(start_server: StartServer) -> None:
