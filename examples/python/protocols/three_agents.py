@@ -40,6 +40,8 @@ from mcp import Client, StdioServerParameters
 from starlette.applications import Starlette
 
 PATIENCE = 60
+# A tool waits for at most 50 s.
+WAIT_MS = 50_000
 
 
 class Writer(AgentExecutor):
@@ -135,7 +137,7 @@ def find(value: Any, name: str) -> Any:
 
 async def check(checker: Client) -> None:
     """Waits until the article is done, and checks its length."""
-    claimed = await call(checker, "baton_claim", types=["check"], wait_ms=PATIENCE * 1000)
+    claimed = await call(checker, "baton_claim", types=["check"], wait_ms=WAIT_MS)
     article = await call(checker, "baton_get", ref="tasks/article")
     words = len(str(find(article, "result")).split())
     token = claimed["task"]["token"]
