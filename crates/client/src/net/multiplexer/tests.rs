@@ -11,7 +11,7 @@ use baton_core::{AgentId, Kind, LockName, Pattern, WorkspaceName};
 use serde_json::json;
 
 use super::*;
-use crate::net::frames::Expects;
+use crate::net::frames::{Awaits, Expects};
 
 fn multiplexer(options: Options) -> Multiplexer {
     Multiplexer::new("http://nowhere:1".to_owned(), options)
@@ -127,6 +127,30 @@ async fn nothing_more_is_sent_to_a_closing_server() {
     multiplexer.broken("it is gone");
     multiplexer.connected();
     assert_eq!(outgoing(&multiplexer), ["a", "b"], "nothing was done, so it may be sent again");
+}
+
+/// A live request was perhaps delivered before the server refused what still waits.
+#[tokio::test]
+async fn what_acts_before_it_waits_is_not_sent_again_without_a_key() {
+    for (is_all, effect, is_repeated) in [
+        (false, Effect::Changes, false),
+        (false, Effect::ChangesOnce, true),
+        (true, Effect::Changes, true),
+    ] {
+        let multiplexer = multiplexer(Options::default());
+        let awaits = Some(Awaits { wait_ms: 30_000, caller: caller(), is_all });
+        let mut call = pin!(multiplexer.call(1, EncodedRequest { awaits, ..encoded("a") }, effect));
+        assert!(is_pending(call.as_mut()));
+        assert_eq!(outgoing(&multiplexer), ["a"]);
+        multiplexer.received(&refusal(1, "engine.closed")).unwrap();
+        multiplexer.broken("it is gone");
+        multiplexer.connected();
+        let expected: &[&str] = if is_repeated { &["a"] } else { &[] };
+        assert_eq!(outgoing(&multiplexer), expected, "{effect:?}");
+        if !is_repeated {
+            assert_eq!(call.await.unwrap_err().code(), "client.unknown_outcome");
+        }
+    }
 }
 
 #[tokio::test]
