@@ -98,7 +98,7 @@ async fn events_that_are_no_longer_kept_are_refused_as_gone() {
     assert_eq!(gone.code(), "history.gone");
     let kept = workspace.events().history().await.unwrap();
     assert_eq!((kept.events.len(), kept.oldest), (5, Revision(16)));
-    // Whoever continues from the revision that an error names is not refused again.
+    // A call from the revision that an error names is not refused again.
     let from = async |revision| {
         let revision = Revision(revision);
         let events = workspace.events().history().from(At::Revision(revision)).await.map(drop);

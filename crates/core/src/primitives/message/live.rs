@@ -7,7 +7,7 @@
 //! ```
 //!
 //! They are not facts: no event is about them, and no snapshot, no copy of a workspace and no
-//! history contains them. Whoever holds a space in memory may hold such a table beside it, and ends
+//! history contains them. What holds a space in memory may hold such a table beside it, and ends
 //! the waits of receivers to which this delivers.
 //!
 //! A request that no agent can take at once waits for any of the agents that handle it, not for a
