@@ -288,7 +288,7 @@ fn short_ids_are_accepted_and_never_guessed() {
     let ran = server.run("task get t-1");
     assert_eq!((ran.code, ran.error()["code"].as_str()), (2, Some("cli.ambiguous")));
     assert_eq!(server.run("task get t-0000000001").json()["id"], "t-0000000001");
-    // A colon stands before an id that is not short for another, and both are shown as they are.
+    // A colon precedes an id that is not short for another, and both are shown as they are.
     for line in ["task get :t-1", "task history :t-1", "why tasks/:t-1"] {
         assert_eq!(server.run(line).code, 0, "{line}");
     }

@@ -367,7 +367,7 @@ impl World {
             lines.push(format!("call {wait}: {reply}"));
         }
         let followed = self.follow_live(&batch);
-        // What follows is committed afterwards, and recorded by itself.
+        // What follows is committed afterwards, and recorded separately.
         let following = self.batches.split_off(at);
         self.batches.push(batch);
         self.batches.extend(following);

@@ -344,7 +344,7 @@ fn receipts_survive_a_snapshot_and_a_replay() {
     }
 }
 
-/// The entry of an answer is shared with the table, which goes on without it.
+/// The entry of an answer is shared with the table, which may drop it.
 #[test]
 fn an_answer_does_not_change_with_its_entry() {
     const FIRST: &str = "#k state.set shared/a 1";

@@ -104,7 +104,7 @@ fn with_messages(worker: Worker, program: &Arc<HandlerProgram>) -> Worker {
 }
 
 /// Completes when a task is cancelled. Dropping the program then kills it; without this it would
-/// run until the next renewal, which is refused. A program that soon ends by itself is not watched,
+/// run until the next renewal, which is refused. A program that ends soon is not watched,
 /// nor is any if that is not permitted.
 async fn cancelled(workspace: &Workspace, task: &Task) {
     sleep(WATCHED_AFTER).await;
