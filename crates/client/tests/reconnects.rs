@@ -96,6 +96,27 @@ async fn a_client_continues_with_another_server_when_one_fails() {
 }
 
 #[tokio::test]
+async fn a_client_continues_with_another_server_when_one_cannot_serve() {
+    let (first, second) = (Peer::new().await, Peer::new().await);
+    let urls = format!("{},{}", first.url(), second.url());
+    let (client, mut talk) = tokio::join!(baton_client::connect(&urls), first.accept());
+    let client = client.unwrap();
+    let ada = client.workspace("lab").unwrap().as_agent("ada").unwrap();
+    let (entry, _talk) = tokio::join!(async { ada.state("shared").set("plan", 1).await }, async {
+        let refused = talk.hear_command("state.set").await;
+        talk.refuse(&refused, "log.away", "unavailable", json!({})).await;
+        assert_eq!(talk.try_hear().await, None, "the client leaves the server");
+        let mut talk = second.accept().await;
+        let repeated = talk.hear_command("state.set").await;
+        assert_eq!(refused, repeated, "with the same idempotency key");
+        talk.answer_entry(&repeated, 1).await;
+        talk
+    });
+    assert_eq!(entry.unwrap().version().0, 1);
+    assert_eq!(client.description(), format!("server at {}", second.url()));
+}
+
+#[tokio::test]
 async fn the_first_connection_tries_every_server() {
     let (away, there) = (Peer::new().await, Peer::new().await);
     let urls = format!("{},{}", away.url(), there.url());

@@ -64,7 +64,8 @@ pub async fn connect(url: &str) -> Result<Client, Error> {
 pub async fn connect_with(url: &str, options: Options) -> Result<Client, Error> {
     let servers = Arc::new(Servers::parse(url, &options)?);
     let socket = servers.dial(&options).await?;
-    let multiplexer = Arc::new(Multiplexer::new(servers.to_string(), options));
+    let multiplexer =
+        Arc::new(Multiplexer::new(servers.to_string(), servers.has_others(), options));
     let job = connection::run(Arc::clone(&multiplexer), Arc::clone(&servers), socket);
     let job = Mutex::new(Some(tokio::spawn(job)));
     Ok(Client(Arc::new(Connected { servers, multiplexer, job, keys: Keys::new() })))

@@ -54,12 +54,14 @@ pub(crate) async fn run(multiplexer: Arc<Multiplexer>, servers: Arc<Servers>, fi
         match serve(&multiplexer, socket, &mut heard).await {
             Ok(()) => break,
             Err(reason) => {
+                if heard {
+                    failures = 0;
+                }
+                // The next server is asked at once; when all have refused, later.
+                failures = failures.max(multiplexer.refusals().saturating_sub(1));
                 servers.leave();
                 multiplexer.broken(&reason);
             }
-        }
-        if heard {
-            failures = 0;
         }
         tokio::select! {
             () = multiplexer.finished() => break,
@@ -159,7 +161,7 @@ async fn read<S: Bytes>(
         match message {
             Message::Text(text) => match multiplexer.received(&text) {
                 Ok(()) => *heard = true,
-                Err(what) => return format!("the server sent what cannot be understood: {what}"),
+                Err(reason) => return reason,
             },
             Message::Binary(_) => return "the server sent a binary frame".to_owned(),
             Message::Close(Some(frame)) => return format!("the server closed: {frame}"),

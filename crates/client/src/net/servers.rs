@@ -34,6 +34,11 @@ impl Servers {
         Ok(Self { dialers, current: AtomicUsize::new(0) })
     }
 
+    /// Whether there are several.
+    pub(crate) fn has_others(&self) -> bool {
+        self.dialers.len() > 1
+    }
+
     /// The server that was last connected to, or the next one if that connection is over.
     pub(crate) fn current(&self) -> &Dialer {
         &self.dialers[self.current.load(Ordering::Relaxed)]

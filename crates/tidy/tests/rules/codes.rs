@@ -8,6 +8,9 @@
 //!   refusals! { … code: "lock.held", … }  ◀──▶  ## `lock.held`
 //!   Self::Held { .. } => "lock.held",     is refused: it has no row
 //! ```
+//!
+//! Each client lists the refusals that another server of a cluster may lift, in its own language:
+//! the lists are the same, and name codes that exist.
 
 use std::collections::BTreeMap;
 
@@ -107,9 +110,74 @@ fn codes(files: &[File]) -> Vec<Finding> {
     findings
 }
 
+/// The lists of refusals that another server may lift, and the line before each.
+const PASSING: [(&str, &str); 3] = [
+    ("crates/client/src/net/multiplexer/mod.rs", "const PASSING: [(&str, bool); 8] = ["),
+    ("sdk/python/src/baton/_requests.py", "ELSEWHERE = {"),
+    ("sdk/js/src/errors.js", "const PASSING = new Map(["),
+];
+
+/// A row of such a list: its code, and whether the request may have been executed.
+fn passing(line: &str) -> Option<(&str, bool)> {
+    let mut parts = line.split('"');
+    let (code, flag) = (parts.nth(1)?, parts.next()?);
+    Some((code, flag.to_lowercase().contains("true")))
+}
+
+fn passing_lists(files: &[File]) -> Vec<Finding> {
+    let document = files.iter().find(|file| file.path == DOCUMENT);
+    let known = document.map(documented).unwrap_or_default();
+    let mut findings = Vec::new();
+    let mut first: Option<Vec<(&str, bool)>> = None;
+    for (path, before) in PASSING {
+        let file = files.iter().find(|file| file.path == path);
+        let lines = file.into_iter().flat_map(File::lines);
+        let mut rest = lines.skip_while(|(_, line)| *line != before);
+        let Some((start, _)) = rest.next() else {
+            findings.push(Finding::new(path, 1, format!("`{before}` is missing")));
+            continue;
+        };
+        let rows = rest.map_while(|(number, line)| Some((number, passing(line)?)));
+        let (numbers, rows): (Vec<usize>, Vec<_>) = rows.unzip();
+        for (number, (code, _)) in numbers.iter().zip(&rows) {
+            if !known.iter().any(|(known, _)| known == code) {
+                findings.push(Finding::new(path, *number, format!("`{code}` is not a code")));
+            }
+        }
+        if first.get_or_insert_with(|| rows.clone()) != &rows {
+            findings.push(Finding::new(path, start, format!("it differs from {}", PASSING[0].0)));
+        }
+    }
+    findings
+}
+
 #[test]
 fn every_error_code_is_documented_and_exists() {
     assert_none(codes(&files()));
+}
+
+#[test]
+fn clients_go_to_another_server_for_the_same_reasons() {
+    assert_none(passing_lists(&files()));
+}
+
+#[test]
+fn lists_that_differ_are_caught() {
+    let document = File::new(DOCUMENT, "## `a.b`\n");
+    let rows =
+        ["    (\"a.b\", true),\n];\n", "    \"a.b\": True,\n}\n", "  [\"a.b\", true],\n]);\n"];
+    let file = |index: usize, rows: &str| {
+        let (path, before) = PASSING[index];
+        File::new(path, &format!("first line\n{before}\n{rows}"))
+    };
+    let with = |last: &str| {
+        let lists = [file(0, rows[0]), file(1, rows[1]), file(2, last)];
+        passing_lists(&[&lists[..], std::slice::from_ref(&document)].concat())
+    };
+    assert_lines(&with(rows[2]), &[]);
+    assert_lines(&with("  [\"a.b\", false],\n]);\n"), &[2]);
+    assert_lines(&with("  [\"a.c\", true],\n]);\n"), &[3, 2]);
+    assert_lines(&passing_lists(&[document]), &[1, 1, 1]);
 }
 
 const SOURCE: &str = r#"

@@ -15,7 +15,7 @@ async fn pipe() -> (WebSocketStream<DuplexStream>, WebSocketStream<DuplexStream>
 }
 
 fn multiplexer() -> Multiplexer {
-    Multiplexer::new("http://nowhere:1".to_owned(), Options::default())
+    Multiplexer::new("http://nowhere:1".to_owned(), false, Options::default())
 }
 
 #[tokio::test(start_paused = true)]

@@ -27,7 +27,8 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use crate::{Caller, Item};
-use baton_core::{Answer, Mutation, Revision, wire};
+use baton_core::wire::{self, Problem};
+use baton_core::{Answer, Mutation, Revision};
 use requests::{Fate, Requests, Unwanted};
 use tokio::sync::{Notify, oneshot};
 use tokio::time::{Instant, timeout};
@@ -46,6 +47,19 @@ pub(crate) fn is_shutting_down(code: &str) -> bool {
     matches!(code, "server.closing" | "engine.closed")
 }
 
+/// The refusals that another server of several, or a later moment, may lift: the server has lost
+/// the workspace or its log. True if the request may have been executed nevertheless.
+const PASSING: [(&str, bool); 8] = [
+    ("cluster.elsewhere", false),
+    ("cluster.no_owner", false),
+    ("cluster.owner_lost", true),
+    ("cluster.owner_unreachable", false),
+    ("engine.stopped", false),
+    ("engine.unknown_outcome", true),
+    ("log.away", false),
+    ("log.fenced", false),
+];
+
 /// The state of the connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum LinkState {
@@ -53,7 +67,7 @@ enum LinkState {
     Open,
     /// The server is shutting down and accepts no new calls.
     Leaving,
-    /// There is no connection, and the reason.
+    /// There is no connection, or it is about to be closed, and the reason.
     Down(String),
 }
 
@@ -64,6 +78,9 @@ struct Registries {
     is_abandoned: bool,
     /// The connection will not come back.
     is_over: bool,
+    /// How many servers in a row have refused the same call, if the connection is about to be
+    /// closed for that.
+    refusals: u32,
     requests: Requests,
     watches: Watches,
 }
@@ -71,6 +88,8 @@ struct Registries {
 /// The registries of a client.
 pub(crate) struct Multiplexer {
     url: String,
+    /// The client can use several servers.
+    has_others: bool,
     options: Options,
     ids: AtomicU64,
     registries: Mutex<Registries>,
@@ -82,17 +101,19 @@ pub(crate) struct Multiplexer {
 
 impl Multiplexer {
     /// A multiplexer without calls, connected.
-    pub(crate) fn new(url: String, options: Options) -> Self {
+    pub(crate) fn new(url: String, has_others: bool, options: Options) -> Self {
         let registries = Registries {
             link: LinkState::Open,
             is_closing: false,
             is_abandoned: false,
             is_over: false,
+            refusals: 0,
             requests: Requests::default(),
             watches: Watches::default(),
         };
         Self {
             url,
+            has_others,
             options,
             ids: AtomicU64::new(1),
             registries: Mutex::new(registries),
@@ -171,6 +192,7 @@ impl Multiplexer {
 
     fn too_late(&self, fate: Option<Fate>, after: Duration) -> Error {
         match (fate, &self.registries().link) {
+            (Some(Fate::Refused(error)), _) => error,
             (Some(Fate::Unknown), _) => {
                 let reason = format!("no response within {} ms", after.as_millis());
                 Error::Unknown { reason }
@@ -263,6 +285,7 @@ impl Multiplexer {
     pub(crate) fn broken(&self, reason: &str) {
         let mut registries = self.registries();
         registries.link = LinkState::Down(reason.to_owned());
+        registries.refusals = 0;
         registries.requests.broken(reason);
         registries.watches.broken();
         drop(registries);
@@ -310,14 +333,37 @@ impl Multiplexer {
         self.work.notified()
     }
 
-    /// Handles a frame from the server. After an error the connection cannot be used.
+    /// How many servers in a row have refused a call for a reason that may pass.
+    pub(crate) fn refusals(&self) -> u32 {
+        self.registries().refusals
+    }
+
+    /// Handles a frame from the server. After an error, which is the reason, the connection has to
+    /// be closed.
     pub(crate) fn received(&self, text: &str) -> Result<(), String> {
+        self.handle(text).map_err(|what| match what {
+            Unusable::Frame(what) => {
+                format!("the server sent what cannot be understood: {what}")
+            }
+            Unusable::Server(detail) => {
+                format!("the server cannot serve the workspace: {detail}")
+            }
+        })
+    }
+
+    fn handle(&self, text: &str) -> Result<(), Unusable> {
         let heard = ServerFrame::parse(text)?;
-        let is_shutting_down =
-            matches!(heard.problem(), Ok(Some(it)) if is_shutting_down(&it.code));
+        let problem = heard.problem().unwrap_or_default();
+        let is_shutting_down = problem.as_ref().is_some_and(|it| is_shutting_down(&it.code));
         let (mut registries, now) = (self.registries(), Instant::now());
         if is_shutting_down {
             registries.link = LinkState::Leaving;
+        }
+        if let (Some(id), None, Some(problem)) = (heard.id, heard.watch, problem)
+            && self.has_others
+            && registries.passes_on(id, &problem)
+        {
+            return Err(Unusable::Server(problem.detail));
         }
         let waker = match (heard.id, heard.watch) {
             (_, Some(id)) => registries.watches.pushed(id, &heard, text.len(), &self.options, now),
@@ -335,10 +381,10 @@ impl Multiplexer {
                 None
             }
             (None, None) => {
-                return Err(match heard.problem()? {
+                return Err(Unusable::Frame(match heard.problem()? {
                     Some(problem) => format!("the server objects: {}", problem.detail),
                     None => "a frame belongs to no request".to_owned(),
-                });
+                }));
             }
         };
         let has_work = registries.requests.has_unsent() || registries.watches.has_work();
@@ -352,6 +398,20 @@ impl Multiplexer {
             self.leave.notify_one();
         }
         Ok(())
+    }
+}
+
+/// Why a connection cannot be used any longer.
+enum Unusable {
+    /// The server sent a frame that cannot be understood.
+    Frame(String),
+    /// The server has refused what another one may serve.
+    Server(String),
+}
+
+impl From<String> for Unusable {
+    fn from(what: String) -> Self {
+        Self::Frame(what)
     }
 }
 
@@ -369,6 +429,26 @@ impl Registries {
     fn check_open(&self) -> Result<(), Error> {
         let is_open = !self.is_closing && !self.is_over;
         if is_open { Ok(()) } else { Err(Error::Closed) }
+    }
+
+    /// Whether the request with this number was refused for a reason that may pass. It is then left
+    /// to the next server, with everything else that is in flight, so all of that must be
+    /// repeatable.
+    fn passes_on(&mut self, id: u64, problem: &Problem) -> bool {
+        let passing = PASSING.iter().find(|(code, _)| problem.code == *code);
+        let Some((_, may_be_done)) = passing else { return false };
+        if self.is_closing || !self.requests.can_be_repeated() {
+            return false;
+        }
+        let refusals = match self.watches.knows(id) {
+            true => self.watches.refused(id),
+            false => self.requests.refused(id, problem, *may_be_done),
+        };
+        self.refusals = refusals;
+        if refusals > 0 {
+            self.link = LinkState::Down(problem.detail.clone());
+        }
+        refusals > 0
     }
 }
 

@@ -4,7 +4,9 @@
 //!   add ──▶ unsent ──outgoing──▶ in flight ──answered──▶ done
 //!             ▲                      │
 //!             └── broken, if it may ─┤
-//!                 be repeated        └── broken, if it may not ──▶ done: unknown
+//!                 be repeated, or    └── broken, if it may not ──▶ done: unknown
+//!                 left to the next
+//!                 server
 //! ```
 //!
 //! Calls that wait are counted separately: they may be in flight for an hour.
@@ -37,10 +39,12 @@ pub(crate) enum Effect {
 }
 
 /// The known state of a cancelled request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) enum Fate {
     /// It cannot have changed anything.
     Nothing,
+    /// It cannot have changed anything, and this is why a server refused it last.
+    Refused(Error),
     /// It may have been executed.
     Unknown,
 }
@@ -51,8 +55,11 @@ struct PendingRequest {
     text: Utf8Bytes,
     expects: Expects,
     effect: Effect,
-    /// It was in flight when an earlier connection broke.
+    /// It may have been executed by an earlier server, or over an earlier connection.
     is_uncertain: bool,
+    /// How many servers have refused it for a reason that may pass, and the last reason.
+    refusals: u32,
+    refusal: Option<Error>,
     awaits: Option<Awaits>,
     sender: oneshot::Sender<Outcome>,
 }
@@ -116,6 +123,8 @@ impl Requests {
             expects,
             effect,
             is_uncertain: false,
+            refusals: 0,
+            refusal: None,
             awaits,
             sender,
         };
@@ -185,6 +194,26 @@ impl Requests {
         self.patient -= usize::from(was_sent && pending.awaits.is_some());
     }
 
+    /// Whether everything in flight may be sent again.
+    pub(super) fn can_be_repeated(&self) -> bool {
+        let in_flight = self.pending.iter().filter(|(id, _)| !self.unsent.contains(id));
+        in_flight.into_iter().all(|(_, pending)| pending.effect != Effect::Changes)
+    }
+
+    /// The server refused it for a reason that may pass: it is sent to the next one. Returns how
+    /// many have refused it; 0 if it is not in flight.
+    pub(super) fn refused(&mut self, id: u64, problem: &Problem, may_be_done: bool) -> u32 {
+        let Some(pending) = self.pending.get_mut(&id) else { return 0 };
+        if !self.unsent.insert(id) {
+            return 0;
+        }
+        self.patient -= usize::from(pending.awaits.is_some());
+        pending.refusals += 1;
+        pending.refusal = Some(Error::Refused(Box::new(problem.clone())));
+        pending.is_uncertain |= may_be_done;
+        pending.refusals
+    }
+
     /// The connection is lost. Requests that may be repeated are sent again; the others fail.
     pub(super) fn broken(&mut self, reason: &str) {
         // The server has cancelled these too.
@@ -237,7 +266,7 @@ impl Requests {
         Some(if may_be_done && pending.effect != Effect::Asks {
             Fate::Unknown
         } else {
-            Fate::Nothing
+            pending.refusal.map_or(Fate::Nothing, Fate::Refused)
         })
     }
 }

@@ -14,7 +14,7 @@ use super::*;
 use crate::net::frames::{Awaits, Expects};
 
 fn multiplexer(options: Options) -> Multiplexer {
-    Multiplexer::new("http://nowhere:1".to_owned(), options)
+    Multiplexer::new("http://nowhere:1".to_owned(), false, options)
 }
 
 fn encoded(text: &str) -> EncodedRequest {
@@ -165,6 +165,90 @@ async fn a_watch_that_a_closing_server_refuses_begins_at_the_next() {
     multiplexer.broken("it is gone");
     multiplexer.connected();
     assert!(outgoing(&multiplexer)[0].starts_with(r#"{"id":3,"#));
+    multiplexer.received(r#"{"id":3,"revision":0,"result":{"watch":3,"from":1}}"#).unwrap();
+    assert_eq!(begun.await.unwrap(), 1);
+}
+
+/// A multiplexer of a client that can use several servers.
+fn of_several() -> Multiplexer {
+    Multiplexer::new("http://nowhere:1".to_owned(), true, Options::default())
+}
+
+/// Sends everything in flight to the next server.
+fn move_on(multiplexer: &Multiplexer) -> Vec<String> {
+    assert!(outgoing(multiplexer).is_empty(), "nothing more is sent to the server that refused");
+    multiplexer.broken("it was left");
+    multiplexer.connected();
+    outgoing(multiplexer)
+}
+
+#[tokio::test]
+async fn what_a_server_of_several_cannot_serve_is_sent_to_the_next() {
+    for (code, _) in PASSING {
+        for effect in [Effect::Asks, Effect::ChangesOnce] {
+            let multiplexer = of_several();
+            let mut call = pin!(multiplexer.call(1, encoded("a"), effect));
+            let mut other = pin!(multiplexer.call(2, encoded("b"), Effect::Asks));
+            assert!(is_pending(call.as_mut()) && is_pending(other.as_mut()));
+            assert_eq!(outgoing(&multiplexer), ["a", "b"]);
+            let reason = multiplexer.received(&refusal(1, code)).unwrap_err();
+            assert_eq!(reason, "the server cannot serve the workspace: d");
+            assert_eq!(multiplexer.refusals(), 1);
+            assert_eq!(move_on(&multiplexer), ["a", "b"]);
+            assert_eq!(multiplexer.refusals(), 0, "{code}");
+            multiplexer.received(&refusal(1, code)).unwrap_err();
+            assert_eq!(multiplexer.refusals(), 2, "they are counted for each call");
+            assert_eq!(move_on(&multiplexer), ["a", "b"]);
+            multiplexer.received(&refusal(1, "x.y")).unwrap();
+            assert_eq!(call.await.unwrap_err().code(), "x.y");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_that_does_not_pass_ends_the_call() {
+    let cases = [
+        (of_several(), "engine.full", Effect::ChangesOnce),
+        // Nothing of what is in flight may be lost with the connection.
+        (of_several(), "cluster.owner_lost", Effect::Changes),
+        (multiplexer(Options::default()), "log.away", Effect::ChangesOnce),
+    ];
+    for (multiplexer, code, effect) in cases {
+        let mut call = pin!(multiplexer.call(1, encoded("a"), effect));
+        assert!(is_pending(call.as_mut()));
+        assert_eq!(outgoing(&multiplexer), ["a"]);
+        multiplexer.received(&refusal(1, code)).unwrap();
+        assert_eq!(call.await.unwrap_err().code(), code);
+    }
+}
+
+/// The time of the call ends before a server has served it.
+#[tokio::test(start_paused = true)]
+async fn the_last_refusal_is_the_error_unless_the_call_may_have_been_executed() {
+    for (code, effect, expected) in [
+        ("log.away", Effect::ChangesOnce, "log.away"),
+        ("cluster.owner_lost", Effect::Asks, "cluster.owner_lost"),
+        ("cluster.owner_lost", Effect::ChangesOnce, "client.unknown_outcome"),
+    ] {
+        let multiplexer = of_several();
+        let mut call = pin!(multiplexer.call(1, encoded("a"), effect));
+        assert!(is_pending(call.as_mut()));
+        assert_eq!(outgoing(&multiplexer), ["a"]);
+        multiplexer.received(&refusal(1, code)).unwrap_err();
+        multiplexer.broken("it was left");
+        assert_eq!(call.await.unwrap_err().code(), expected, "{code}, {effect:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_watch_that_a_server_of_several_cannot_serve_begins_at_the_next() {
+    let multiplexer = of_several();
+    let caller = caller();
+    let mut begun = pin!(multiplexer.watch(&caller, everything()));
+    assert!(is_pending(begun.as_mut()));
+    assert!(outgoing(&multiplexer)[0].starts_with(r#"{"id":2,"#));
+    multiplexer.received(&refusal(2, "cluster.no_owner")).unwrap_err();
+    assert!(move_on(&multiplexer)[0].starts_with(r#"{"id":3,"#));
     multiplexer.received(r#"{"id":3,"revision":0,"result":{"watch":3,"from":1}}"#).unwrap();
     assert_eq!(begun.await.unwrap(), 1);
 }

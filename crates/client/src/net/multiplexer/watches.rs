@@ -204,6 +204,14 @@ impl Watches {
         }
     }
 
+    /// The server refused a subscription for a reason that may pass: it is due again over the next
+    /// connection. Returns how many have refused it.
+    pub(super) fn refused(&mut self, id: u64) -> u32 {
+        let Some(watched) = self.find(id) else { return 0 };
+        watched.failures = watched.failures.saturating_add(1);
+        watched.failures
+    }
+
     /// Ends a watch with an error, or fails the call that starts it.
     fn fail(&mut self, id: u64, error: Error) -> Option<Waker> {
         let number = self.subscriptions.get(&id).copied()?;
