@@ -316,7 +316,7 @@ export class HttpTransport {
     if (fields.types?.length) query.set("types", fields.types.join(","));
     if (fields.waits) query.set("waits", "true");
     if ("snapshot" in fields) query.set("snapshot", "true");
-    else query.set("from", String(fields.from));
+    if (fields.from !== undefined) query.set("from", String(fields.from));
     const headers = { "baton-agent": agent };
     const response = await this.#http.fetch(`${place}/watch?${query}`, { headers, signal });
     if (!response.body) throw notUnderstood("the watch has no body");

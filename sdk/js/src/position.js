@@ -11,10 +11,13 @@ export class Position {
   /** The last event of that revision that has arrived. @type {number | undefined} */
   #within;
   #needsSnapshot;
+  /** The revision that was asked for. */
+  #from;
 
   /** @param {Pick<WatchRequest, "from" | "snapshot">} request */
   constructor({ from, snapshot = false }) {
     this.#needsSnapshot = snapshot;
+    this.#from = from;
     this.#next = snapshot || from === undefined ? undefined : Math.max(from, 1);
   }
 
@@ -25,7 +28,9 @@ export class Position {
 
   /** The fields of a request for what has not arrived. */
   get request() {
-    return this.#needsSnapshot ? { snapshot: true } : { from: this.#next };
+    // The server refuses a snapshot together with a revision, so it has to see both.
+    if (!this.#needsSnapshot) return { from: this.#next };
+    return this.#from === undefined ? { snapshot: true } : { snapshot: true, from: this.#from };
   }
 
   /**

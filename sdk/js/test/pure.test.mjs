@@ -167,6 +167,11 @@ test("a position drops what has arrived, also in the middle of a commit", () => 
     assert.equal(position.next, 9);
 });
 
+test("the server decides about a snapshot together with a revision", () => {
+    const position = new Position({ snapshot: true, from: 5 });
+    assert.deepEqual(position.request, { snapshot: true, from: 5 });
+});
+
 test("a position asks for a snapshot until it has arrived", () => {
     const position = new Position({ snapshot: true });
     assert.deepEqual(position.request, { snapshot: true });

@@ -419,6 +419,13 @@ def test_a_snapshot_comes_once() -> None:
     assert len(watcher.taken()) == 1
 
 
+def test_the_server_decides_about_a_snapshot_together_with_a_revision() -> None:
+    client = Client()
+    Watcher(client, snapshot=True, start=5)
+    (frame,) = client.sent()
+    assert (frame["snapshot"], frame["from"]) == (True, 5)
+
+
 def test_a_slow_watcher_is_unsubscribed_and_resumes_where_it_was() -> None:
     client = Client(Options(watch_queue_max=4))
     watcher = Watcher(client, start=1)

@@ -151,6 +151,8 @@ class Protocol:
         """Takes a watch in, to be begun. It must be left in the end."""
         self._check_open()
         number = next(self._ids)
+        if snapshot and start is not None:
+            request = request | {"from": start}  # which the server refuses
         following = None if start is None or snapshot else max(start, 1)
         position = Position(following, snapshot)
         self._watches.add(number, Watched(caller, request, position, on_begun, on_ready))
