@@ -133,7 +133,7 @@ impl Error {
 
 /// A hint for a client of this protocol; none if it names what the protocol does not have.
 fn advice(hint: &str) -> Option<String> {
-    let method = |operation: &str| match operation {
+    let method = |operation: &str, _| match operation {
         "task.list" => Some("ListTasks".to_owned()),
         "task.get" => Some("GetTask".to_owned()),
         _ => None,

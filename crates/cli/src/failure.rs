@@ -16,7 +16,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use baton_client::Lost;
-use baton_core::wire::{self, OPERATIONS, Problem};
+use baton_core::wire::{self, Problem, hint_in_terms_of};
 use baton_core::{Entry, Json, Kind, Reply};
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -222,29 +222,17 @@ fn as_options(hint: &str, name: &str) -> String {
 
 /// Translates operation names in a hint to commands: `state.list` becomes `baton state ls`.
 fn as_commands(hint: &str) -> String {
-    let is_part = |sign: char| sign.is_ascii_lowercase() || matches!(sign, '.' | '_');
-    let mut out = String::new();
-    let mut rest = hint;
-    while let Some(start) = rest.find(is_part) {
-        let (before, word) = rest.split_at(start);
-        let (word, after) = word.split_at(word.find(|sign| !is_part(sign)).unwrap_or(word.len()));
-        out.push_str(before);
-        match command_for(word.trim_end_matches('.')) {
-            Some(command) if before.ends_with('`') => out.push_str(&command),
-            Some(command) => {
-                out.extend(["`", &command, "`"]);
-                out.extend(word.ends_with('.').then_some('.'));
-            }
-            None => out.push_str(word),
-        }
-        rest = after;
-    }
-    out + rest
+    let command = |operation: &str, is_quoted| match command_for(operation) {
+        Some(command) if is_quoted => command,
+        Some(command) => format!("`{command}`"),
+        None => operation.to_owned(),
+    };
+    let translated = hint_in_terms_of(hint, |name, is_quoted| Some(command(name, is_quoted)));
+    translated.expect("every operation has words")
 }
 
-/// The command that does what an operation does; none if there is no such operation or command.
+/// The command that does what an operation does; none if there is no such command.
 fn command_for(operation: &str) -> Option<String> {
-    OPERATIONS.iter().find(|known| known.name == operation)?;
     let (noun, verb) = operation.split_once('.')?;
     let words = match operation {
         "agent.next" => vec!["next"],
@@ -403,6 +391,8 @@ impl From<baton_core::names::NameError> for Failure {
 
 #[cfg(test)]
 mod tests {
+    use baton_core::wire::OPERATIONS;
+
     use super::*;
 
     #[test]

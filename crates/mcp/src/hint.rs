@@ -32,7 +32,7 @@ fn tool_for(operation: &'static str) -> Option<String> {
 pub(crate) fn for_tools(hint: &str) -> String {
     // The argument types of a tool are in its definition, which the model has.
     let hint = hint.replace("/openapi.json", "the schema of the tool");
-    hint_in_terms_of(&hint, tool_for).unwrap_or(hint)
+    hint_in_terms_of(&hint, |name, _| tool_for(name)).unwrap_or(hint)
 }
 
 #[cfg(test)]

@@ -2,11 +2,12 @@
 
 use super::operations::operation;
 
-/// A hint in which the names of operations are replaced by what an interface calls them. `name`
-/// returns none for an operation that the interface does not have: then so does this.
+/// A hint in which the names of operations are replaced by what an interface calls them. `name` is
+/// given an operation and whether it is in backticks; it returns none for an operation that the
+/// interface does not have: then so does this.
 pub fn hint_in_terms_of(
     hint: &str,
-    mut name: impl FnMut(&'static str) -> Option<String>,
+    mut name: impl FnMut(&'static str, bool) -> Option<String>,
 ) -> Option<String> {
     let is_part = |sign: char| sign.is_ascii_lowercase() || matches!(sign, '.' | '_');
     let mut out = String::with_capacity(hint.len());
@@ -17,7 +18,7 @@ pub fn hint_in_terms_of(
         let bare = word.trim_end_matches('.');
         out.push_str(before);
         match operation(bare) {
-            Some(operation) => out.push_str(&name(operation.name)?),
+            Some(operation) => out.push_str(&name(operation.name, before.ends_with('`'))?),
             None => out.push_str(bare),
         }
         out.push_str(&word[bare.len()..]);
@@ -33,7 +34,7 @@ mod tests {
 
     #[test]
     fn names_of_operations_are_replaced_wherever_they_are() {
-        let upper = |hint: &str| hint_in_terms_of(hint, |name| Some(name.to_uppercase()));
+        let upper = |hint: &str| hint_in_terms_of(hint, |name, _| Some(name.to_uppercase()));
         for (hint, expected) in [
             (
                 "list the tasks with task.list; then retry",
@@ -46,7 +47,10 @@ mod tests {
         ] {
             assert_eq!(upper(hint).as_deref(), Some(expected));
         }
-        assert_eq!(hint_in_terms_of("create it with namespace.create", |_| None), None);
-        assert_eq!(hint_in_terms_of("retry", |_| None).as_deref(), Some("retry"));
+        let is_quoted = |_, is_quoted: bool| Some(is_quoted.to_string());
+        let hint = "use `state.get` or state.list";
+        assert_eq!(hint_in_terms_of(hint, is_quoted).as_deref(), Some("use `true` or false"));
+        assert_eq!(hint_in_terms_of("create it with namespace.create", |_, _| None), None);
+        assert_eq!(hint_in_terms_of("retry", |_, _| None).as_deref(), Some("retry"));
     }
 }

@@ -25,7 +25,7 @@ crate::refusals! {
                 so long that it was evicted.",
         }
         /// The semaphore has a different number of permits.
-        #[error("semaphore `{name}` has {permits} permits, not {given}")]
+        #[error("the number of permits of semaphore `{name}` is {permits}, not {given}")]
         PermitsDiffer {
             /// The semaphore.
             name: SemaphoreName,
@@ -42,7 +42,7 @@ crate::refusals! {
                 `semaphore.resize`.",
         }
         /// The weight is greater than the number of permits.
-        #[error("semaphore `{name}` has {permits} permits, a weight of {weight} can never fit")]
+        #[error("semaphore `{name}` is limited to {permits}, a weight of {weight} can never fit")]
         TooHeavy {
             /// The semaphore.
             name: SemaphoreName,
