@@ -103,7 +103,8 @@ impl TlsError {
     pub(crate) fn unreadable(path: &Path, error: &PemError) -> Self {
         let reason = match error {
             PemError::Io(error) => error.to_string(),
-            PemError::NoItemsFound => "there is nothing of that sort in it".to_owned(),
+            // Only of a key: a file without certificates is an empty list.
+            PemError::NoItemsFound => "there is no private key in it".to_owned(),
             // The parser's own message would quote the file, which may be a key.
             _ => "it is not PEM".to_owned(),
         };
