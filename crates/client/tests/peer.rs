@@ -76,15 +76,17 @@ impl Peer {
     }
 
     pub(crate) async fn accept(&self) -> Talk {
-        self.accept_speaking("baton.v1.json").await
+        self.accept_with("sec-websocket-protocol", "baton.v1.json").await
     }
 
-    pub(crate) async fn accept_speaking(&self, protocol: &'static str) -> Talk {
+    /// Accepts a connection with this header in the answer.
+    pub(crate) async fn accept_with(&self, name: &'static str, value: &str) -> Talk {
         let answer = |request: &Request, mut response: Response| {
             assert_eq!(request.uri().path(), "/v1/ws");
             assert_eq!(request.headers()["sec-websocket-protocol"], "baton.v1.json");
-            let name = "sec-websocket-protocol";
-            response.headers_mut().insert(name, protocol.parse().unwrap());
+            let headers = response.headers_mut();
+            headers.insert("sec-websocket-protocol", "baton.v1.json".parse().unwrap());
+            headers.insert(name, value.parse().unwrap());
             Ok(response)
         };
         let stream = self.accept_stream().await;

@@ -99,14 +99,17 @@ async fn a_client_continues_with_another_server_when_one_fails() {
 async fn a_client_continues_with_another_server_when_one_cannot_serve() {
     let (first, second) = (Peer::new().await, Peer::new().await);
     let urls = format!("{},{}", first.url(), second.url());
-    let (client, mut talk) = tokio::join!(baton_client::connect(&urls), first.accept());
+    let options = Options { workspace: Some("lab".to_owned()), ..Options::default() };
+    let connecting = baton_client::connect_with(&urls, options);
+    let (client, mut talk) = tokio::join!(connecting, first.accept());
     let client = client.unwrap();
     let ada = client.workspace("lab").unwrap().as_agent("ada").unwrap();
     let (entry, _talk) = tokio::join!(async { ada.state("shared").set("plan", 1).await }, async {
         let refused = talk.hear_command("state.set").await;
         talk.refuse(&refused, "log.away", "unavailable", json!({})).await;
         assert_eq!(talk.try_hear().await, None, "the client leaves the server");
-        let mut talk = second.accept().await;
+        // The other one has not noticed yet that the first is not the owner any more.
+        let mut talk = second.accept_with("baton-owner", &first.url()).await;
         let repeated = talk.hear_command("state.set").await;
         assert_eq!(refused, repeated, "with the same idempotency key");
         talk.answer_entry(&repeated, 1).await;
@@ -114,6 +117,7 @@ async fn a_client_continues_with_another_server_when_one_cannot_serve() {
     });
     assert_eq!(entry.unwrap().version().0, 1);
     assert_eq!(client.description(), format!("server at {}", second.url()));
+    assert!(!first.is_called().await, "it is not preferred as the owner");
 }
 
 #[tokio::test]
@@ -311,7 +315,10 @@ async fn bytes_that_the_peer_does_not_read_are_dropped() {
 async fn a_foreign_server_is_recognised() {
     let peer = Peer::new().await;
     let url = peer.url();
-    let (other, _) = tokio::join!(baton_client::connect(&url), peer.accept_speaking("chat.v2"));
+    let (other, _) = tokio::join!(
+        baton_client::connect(&url),
+        peer.accept_with("sec-websocket-protocol", "chat.v2")
+    );
     assert_eq!(other.unwrap_err().code(), "client.protocol");
 
     let answers = [

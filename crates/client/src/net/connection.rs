@@ -53,13 +53,14 @@ pub(crate) async fn run(multiplexer: Arc<Multiplexer>, servers: Arc<Servers>, fi
         let mut heard = false;
         match serve(&multiplexer, socket, &mut heard).await {
             Ok(()) => break,
-            Err(reason) => {
+            Err(Broken { reason, is_silent }) => {
                 if heard {
                     failures = 0;
                 }
                 // The next server is asked at once; when all have refused, later.
-                failures = failures.max(multiplexer.refusals().saturating_sub(1));
-                servers.leave();
+                let refusals = multiplexer.refusals();
+                failures = failures.max(refusals.saturating_sub(1));
+                servers.leave(is_silent || refusals > 0);
                 multiplexer.broken(&reason);
             }
         }
@@ -95,16 +96,31 @@ fn is_final(error: &Error) -> bool {
     matches!(error, Error::Refused(problem) if problem.kind() == Kind::Denied)
 }
 
+/// Why a connection is over.
+#[derive(Debug, PartialEq)]
+struct Broken {
+    /// The reason, in words.
+    reason: String,
+    /// The server has stopped answering.
+    is_silent: bool,
+}
+
+impl From<String> for Broken {
+    fn from(reason: String) -> Self {
+        Self { reason, is_silent: false }
+    }
+}
+
 /// Uses a connection until it breaks or the client is closed. `heard` becomes true when a valid
 /// frame arrives.
 async fn serve<S: Bytes>(
     multiplexer: &Multiplexer,
     socket: WebSocketStream<S>,
     heard: &mut bool,
-) -> Result<(), String> {
+) -> Result<(), Broken> {
     let (mut sink, stream) = socket.split();
     tokio::select! {
-        broken = write(multiplexer, &mut sink) => return Err(broken),
+        reason = write(multiplexer, &mut sink) => return Err(reason.into()),
         broken = read(multiplexer, stream, heard) => return Err(broken),
         () = multiplexer.finished() => {}
     }
@@ -149,23 +165,26 @@ async fn read<S: Bytes>(
     multiplexer: &Multiplexer,
     mut stream: Stream<S>,
     heard: &mut bool,
-) -> String {
+) -> Broken {
     let silence_max = multiplexer.options().silence_max;
     loop {
         let message = match timeout(silence_max, stream.next()).await {
             Ok(Some(Ok(message))) => message,
-            Ok(Some(Err(error))) => return error.to_string(),
-            Ok(None) => return "the server closed the connection".to_owned(),
-            Err(_) => return format!("nothing was heard for {} ms", silence_max.as_millis()),
+            Ok(Some(Err(error))) => return error.to_string().into(),
+            Ok(None) => return "the server closed the connection".to_owned().into(),
+            Err(_) => {
+                let reason = format!("nothing was heard for {} ms", silence_max.as_millis());
+                return Broken { reason, is_silent: true };
+            }
         };
         match message {
             Message::Text(text) => match multiplexer.received(&text) {
                 Ok(()) => *heard = true,
-                Err(reason) => return reason,
+                Err(reason) => return reason.into(),
             },
-            Message::Binary(_) => return "the server sent a binary frame".to_owned(),
-            Message::Close(Some(frame)) => return format!("the server closed: {frame}"),
-            Message::Close(None) => return "the server closed the connection".to_owned(),
+            Message::Binary(_) => return "the server sent a binary frame".to_owned().into(),
+            Message::Close(Some(frame)) => return format!("the server closed: {frame}").into(),
+            Message::Close(None) => return "the server closed the connection".to_owned().into(),
             Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => {}
         }
     }

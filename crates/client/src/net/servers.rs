@@ -11,6 +11,9 @@ use crate::net::dialer::Dialer;
 use crate::net::options::Options;
 use crate::net::upgrade::{self, Dialled, Socket};
 
+/// The index of no server.
+const NONE: usize = usize::MAX;
+
 /// More than a cluster has servers, and few enough to try all of them.
 const SERVERS_MAX: usize = 32;
 
@@ -20,6 +23,9 @@ pub(crate) struct Servers {
     dialers: Vec<Dialer>,
     /// The server that was last connected to, or the next one if that connection is over.
     current: AtomicUsize,
+    /// The server that was left because it did not answer, or could not serve, until another one is
+    /// connected to: others may still name it as the owner of a workspace.
+    suspect: AtomicUsize,
 }
 
 impl Servers {
@@ -31,7 +37,7 @@ impl Servers {
             let reason = format!("it names more than {SERVERS_MAX} servers");
             return Err(Error::BadUrl { url: urls.chars().take(200).collect(), reason });
         }
-        Ok(Self { dialers, current: AtomicUsize::new(0) })
+        Ok(Self { dialers, current: AtomicUsize::new(0), suspect: AtomicUsize::new(NONE) })
     }
 
     /// Whether there are several.
@@ -44,17 +50,19 @@ impl Servers {
         &self.dialers[self.current.load(Ordering::Relaxed)]
     }
 
-    /// The connection is over: the server that it was to is tried last.
-    pub(crate) fn leave(&self) {
-        let next = (self.current.load(Ordering::Relaxed) + 1) % self.dialers.len();
-        self.current.store(next, Ordering::Relaxed);
+    /// The connection is over: the server that it was to is tried last. One that is suspect is not
+    /// preferred as the owner either.
+    pub(crate) fn leave(&self, is_suspect: bool) {
+        let left = self.current.load(Ordering::Relaxed);
+        self.suspect.store(if is_suspect { left } else { NONE }, Ordering::Relaxed);
+        self.current.store((left + 1) % self.dialers.len(), Ordering::Relaxed);
     }
 
     /// Connects to the first server that accepts it, beginning with the current one. If none does,
     /// the error is that of the current one.
     pub(crate) async fn dial(&self, options: &Options) -> Result<Socket, Error> {
         let (count, first) = (self.dialers.len(), self.current.load(Ordering::Relaxed));
-        let mut error = None;
+        let (mut error, mut failed) = (None, Vec::new());
         for turn in 0..count {
             let index = (first + turn) % count;
             let is_named = |name: &&str| count > 1 && WorkspaceName::check(name).is_ok();
@@ -63,11 +71,15 @@ impl Servers {
             let dialling = Box::pin(upgrade::dial(&self.dialers[index], options, workspace));
             match dialling.await {
                 Ok(dialled) => {
-                    let (socket, index) = self.prefer_owner(index, dialled, options).await;
+                    let (socket, index) = self.prefer_owner(index, dialled, &failed, options).await;
                     self.current.store(index, Ordering::Relaxed);
+                    self.suspect.store(NONE, Ordering::Relaxed);
                     return Ok(socket);
                 }
-                Err(other) if is_of_this_server(&other) => drop(error.get_or_insert(other)),
+                Err(other) if is_of_this_server(&other) => {
+                    failed.push(index);
+                    error.get_or_insert(other);
+                }
                 Err(other) => return Err(other),
             }
         }
@@ -80,11 +92,15 @@ impl Servers {
         &self,
         index: usize,
         Dialled { socket, owner }: Dialled,
+        failed: &[usize],
         options: &Options,
     ) -> (Socket, usize) {
         let owner = owner.and_then(|owner| Address::parse(&owner).ok());
         let is_owner = |dialer: &Dialer| owner.as_ref() == Some(dialer.address());
         let Some(better) = self.dialers.iter().position(is_owner) else { return (socket, index) };
+        if failed.contains(&better) || better == self.suspect.load(Ordering::Relaxed) {
+            return (socket, index);
+        }
         match Box::pin(upgrade::dial(&self.dialers[better], options, None)).await {
             Ok(dialled) => (dialled.socket, better),
             Err(_) => (socket, index),

@@ -29,7 +29,8 @@ async fn a_silent_connection_is_kept_and_a_dead_one_is_closed() {
         assert!(timeout(hour, reading).await.is_err(), "the line was given up");
         far
     });
-    assert_eq!(served.unwrap_err(), "nothing was heard for 8000 ms");
+    let reason = "nothing was heard for 8000 ms".to_owned();
+    assert_eq!(served.unwrap_err(), Broken { reason, is_silent: true });
     let after = begun.elapsed().saturating_sub(hour);
     assert!(after <= multiplexer.options().silence_max, "given up {after:?} after it died");
     assert!(!heard, "signs of life are no answers");
