@@ -440,9 +440,10 @@ impl Registries {
         if self.is_closing || !self.requests.can_be_repeated() {
             return false;
         }
-        let refusals = match self.watches.knows(id) {
-            true => self.watches.refused(id),
-            false => self.requests.refused(id, problem, *may_be_done),
+        let refusals = if self.watches.knows(id) {
+            self.watches.refused(id)
+        } else {
+            self.requests.refused(id, problem, *may_be_done)
         };
         self.refusals = refusals;
         if refusals > 0 {
