@@ -13,7 +13,8 @@
 //!
 //! 1. Acknowledged writes are unaffected, and refused writes had no effect.
 //! 2. Queries, watches and history work as usual.
-//! 3. The free space is read during compaction, never during a write.
+//! 3. The free space is read during compaction and for each block of an upload, never during a
+//!    write.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

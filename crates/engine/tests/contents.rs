@@ -189,25 +189,61 @@ async fn a_refused_upload_leaves_no_blob() {
     assert_eq!(blobs(&log), Vec::<String>::new());
 }
 
+/// How many files of artifacts there are on a disk.
+fn artifact_files(disk: &FaultyDisk) -> usize {
+    let files = disk.files().into_iter();
+    files.filter(|(path, _)| path.to_string_lossy().contains("/artifacts/")).count()
+}
+
 #[tokio::test]
 async fn a_full_disk_refuses_an_upload_and_keeps_nothing_of_it() {
     let disk = FaultyDisk::new(7);
-    let baton = on_disk(&disk, calm()).unwrap();
+    let baton = on_disk(&disk, Options { disk_free_bytes_min: 0, ..calm() }).unwrap();
     let ada = workspace(&baton);
     ada.state("shared").set("before", 1).await.unwrap();
     let used = disk.bytes_used();
     disk.set_capacity(Some(used + (1 << 20)));
     let full = ada.artifacts().put(std::io::Cursor::new(bytes(4 << 20))).await.unwrap_err();
     assert_eq!((full.code(), full.is_unknown()), ("engine.full", false));
-    let partial = |disk: &FaultyDisk| {
-        let files = disk.files().into_iter();
-        files.filter(|(path, _)| path.to_string_lossy().contains("/artifacts/")).count()
-    };
-    assert_eq!(partial(&disk), 0, "nothing half is left");
+    assert_eq!(artifact_files(&disk), 0, "nothing half is left");
     disk.set_capacity(None);
     let put = ada.artifacts().put(std::io::Cursor::new(bytes(4 << 20))).await.unwrap();
     assert!(!put.known);
     ada.state("shared").set("after", 1).await.unwrap();
+}
+
+/// The reserve is for commands that free space.
+#[tokio::test]
+async fn an_upload_does_not_use_up_the_reserve_of_the_disk() {
+    const RESERVE: u64 = 1 << 20;
+    let disk = FaultyDisk::new(7);
+    let options = Options {
+        disk_free_bytes_min: RESERVE,
+        compaction_interval: std::time::Duration::from_millis(1),
+        ..Options::default()
+    };
+    let baton = on_disk(&disk, options).unwrap();
+    let ada = workspace(&baton);
+    let kept = ada.artifacts().put(std::io::Cursor::new(bytes(100))).await.unwrap();
+    let capacity = disk.bytes_used() + RESERVE + (600 << 10);
+    disk.set_capacity(Some(capacity));
+    for length in [4 << 20, 700 << 10] {
+        let low = ada.artifacts().put(std::io::Cursor::new(bytes(length))).await.unwrap_err();
+        assert_eq!((low.code(), low.is_unknown()), ("engine.disk_low", false), "{length} bytes");
+        assert_eq!(artifact_files(&disk), 1, "nothing half is left");
+    }
+    // It becomes low while bytes arrive: they are not recorded, and not kept.
+    disk.set_capacity(None);
+    eventually("the engine sees that", async || baton.check_disk_space().is_ok()).await;
+    let mut upload = baton.upload(&caller(&baton)).unwrap();
+    upload.write(&bytes(1_000)).unwrap();
+    disk.set_capacity(Some(disk.bytes_used() + (RESERVE / 4) * 3));
+    eventually("the engine sees that", async || baton.check_disk_space().is_err()).await;
+    let stored = upload.commit().unwrap();
+    let low = baton.record(&caller(&baton), stored, PutOptions::default(), None).await;
+    assert_eq!(low.unwrap_err().code(), "engine.disk_low");
+    assert_eq!(artifact_files(&disk), 1, "nothing is left");
+    assert_eq!(ada.artifacts().list().await.unwrap(), [kept.artifact]);
 }
 
 /// Every write and sync of an upload fails once; either it is refused and nothing is left, or it is

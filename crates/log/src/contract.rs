@@ -138,6 +138,12 @@ pub trait BlobWriter: Send {
     /// Appends bytes. After an error the blob cannot be committed.
     fn write(&mut self, bytes: &[u8]) -> Result<(), BlobError>;
 
+    /// The free bytes of the disk that it is written to. None if that is unknown or does not limit
+    /// it.
+    fn free_bytes(&self) -> Option<u64> {
+        None
+    }
+
     /// Makes the blob exist, durably and at once with all its bytes.
     ///
     /// After [`BlobError::Failed`] it may or may not exist, but never partially.

@@ -20,6 +20,8 @@ pub struct Upload {
     digest: Sha256,
     block: Hasher,
     block_bytes: usize,
+    /// The free space that must be left on the disk.
+    reserve: u64,
     checksums: Vec<u8>,
     bytes: u64,
     place: BlobPlace,
@@ -62,6 +64,7 @@ impl<L: Log> Shard<L> {
             digest: Sha256::new(),
             block: Hasher::new(),
             block_bytes: 0,
+            reserve: self.options.disk_free_bytes_min,
             checksums: Vec::new(),
             bytes: 0,
             place,
@@ -92,6 +95,7 @@ impl Upload {
             BlobKind::Artifacts => artifact::check_bytes(self.bytes).map_err(refused)?,
             BlobKind::Secrets => secret::check_bytes(self.bytes).map_err(refused)?,
         }
+        self.check_disk_space(bytes.len())?;
         self.digest.update(bytes);
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -104,6 +108,20 @@ impl Upload {
             rest = later;
         }
         self.writer.write(bytes).map_err(full_or_failed)
+    }
+
+    /// Refuses bytes that would use up the reserve, in which commands that free space are still
+    /// accepted. It is checked for each block: a check of the disk costs little beside that.
+    fn check_disk_space(&self, bytes: usize) -> Result<(), Error> {
+        let is_first = self.bytes == bytes as u64;
+        if self.reserve == 0 || !(is_first || self.block_bytes + bytes >= BLOCK_BYTES) {
+            return Ok(());
+        }
+        let Some(free) = self.writer.free_bytes() else { return Ok(()) };
+        if free.saturating_sub(bytes as u64) < self.reserve {
+            return Err(Error::DiskLow { free, min: self.reserve });
+        }
+        Ok(())
     }
 
     fn end_block(&mut self) {

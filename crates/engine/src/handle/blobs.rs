@@ -92,7 +92,7 @@ impl Baton {
             }
             Ok(Reply::Secret(secret::Reply::Secret(secret))) => secret.secret == stored.secret(),
             Ok(_) => true,
-            Err(Error::Rejected(_) | Error::Full) => false,
+            Err(Error::Rejected(_) | Error::Full | Error::DiskLow { .. }) => false,
             // Whether it was recorded is unknown: the next start finds out.
             Err(_) => return reply,
         };

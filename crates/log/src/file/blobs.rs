@@ -276,6 +276,11 @@ impl<D: Disk> BlobWriter for Writer<D> {
         Ok(())
     }
 
+    fn free_bytes(&self) -> Option<u64> {
+        let shared = &self.claim.shared;
+        shared.disk.free_bytes(&shared.layout.folder).ok()
+    }
+
     fn commit(mut self: Box<Self>) -> Result<(), BlobError> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
