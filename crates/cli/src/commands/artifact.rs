@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use baton_client::Artifacts;
 use clap::{Args, Subcommand};
 
-use crate::atomic_file::{unreadable, unwritable};
+use crate::atomic_file::{AtomicFile, unreadable, unwritable};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::input::milliseconds;
@@ -28,6 +28,9 @@ Examples:
   baton artifact rm sha256:…
 
 Content is streamed in both directions. Identical content is stored as the same artifact.";
+
+/// The mode of a downloaded file, before the umask.
+const MODE: u32 = 0o666;
 
 const COLUMNS: [&str; 6] = ["artifact", "name", "media_type", "bytes", "references", "expires_at"];
 
@@ -157,25 +160,15 @@ impl Get {
             }
             return Ok(());
         };
-        // Written under a temporary name, so that a partial file is never mistaken for the whole.
-        let mut partial = path.clone().into_os_string();
-        partial.push(".partial");
-        let partial = PathBuf::from(partial);
         let failed = |error: std::io::Error| unwritable(&path, error);
+        let (partial, file) = AtomicFile::create(&path, MODE)?;
         let bytes = artifacts.get(&self.artifact).await?.bytes;
         let progress = output.progress("downloading", Unit::Bytes, Some(bytes));
-        let mut file = progress.counting(File::create(&partial).map_err(failed)?);
+        let mut file = progress.counting(file);
         drop(progress);
-        let received = async {
-            while let Some(piece) = reading.next().await? {
-                file.write_all(&piece).map_err(failed)?;
-            }
-            std::fs::rename(&partial, &path).map_err(failed)
-        };
-        let received: Result<(), Failure> = received.await;
-        if received.is_err() {
-            std::fs::remove_file(&partial).unwrap_or_default();
+        while let Some(piece) = reading.next().await? {
+            file.write_all(&piece).map_err(failed)?;
         }
-        received
+        partial.keep()
     }
 }
