@@ -1,7 +1,7 @@
 //! `baton serve`: the server, in the foreground.
 
 use std::future::pending;
-use std::io;
+use std::io::{self, IsTerminal};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::path::Path;
 #[cfg(any(feature = "nats", feature = "postgres"))]
@@ -398,9 +398,12 @@ struct Reload {
 }
 
 impl Reload {
-    /// None if there is nothing to reload: SIGHUP then keeps its default action.
+    /// None if there is nothing to reload and a terminal is attached: SIGHUP then means that it was
+    /// closed, and ends the server. A service that is reloaded goes on, whatever it is configured
+    /// with.
     fn listen(identity: Option<Identity>, issuer: Option<Issuer>) -> io::Result<Option<Self>> {
-        if identity.is_none() && issuer.is_none() {
+        let has_terminal = io::stdin().is_terminal() || io::stderr().is_terminal();
+        if identity.is_none() && issuer.is_none() && has_terminal {
             return Ok(None);
         }
         Ok(Some(Self { hangup: signal(SignalKind::hangup())?, identity, issuer }))
@@ -413,19 +416,13 @@ async fn reload_on_hangup(reload: Option<Reload>, announcer: &Announcer) {
         return pending().await;
     };
     while hangup.recv().await.is_some() {
-        let certificate = identity.as_ref().map(|identity| match identity.read_again() {
-            Ok(()) => "TLS certificate reloaded".to_owned(),
-            Err(error) => format!("TLS certificate not reloaded: {error}"),
-        });
-        let keys = issuer.as_ref().map(|issuer| match issuer.read_again() {
-            Ok(()) => "JWT keys reloaded".to_owned(),
-            Err(error) => format!("JWT keys not reloaded: {error}"),
-        });
-        if let Some(outcome) = certificate {
-            announcer.reloaded("certificate.renewed", &outcome);
+        if let Some(identity) = &identity {
+            let events = ["certificate.renewed", "certificate.not_renewed"];
+            announcer.reloaded("TLS certificate", events, identity.read_again());
         }
-        if let Some(outcome) = keys {
-            announcer.reloaded("keys.renewed", &outcome);
+        if let Some(issuer) = &issuer {
+            let events = ["keys.renewed", "keys.not_renewed"];
+            announcer.reloaded("JWT keys", events, issuer.read_again());
         }
     }
     pending::<()>().await;

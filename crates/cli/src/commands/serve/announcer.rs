@@ -1,5 +1,6 @@
 //! The messages of the server about itself on stderr: text for people, or JSON lines for programs.
 
+use std::fmt::Display;
 use std::io;
 
 use baton_server::server_log::{FieldValue, Fields, Form, Level, ServerLog, format_line};
@@ -59,9 +60,21 @@ impl Announcer {
         }
     }
 
-    /// A file was reloaded, or could not be.
-    pub(super) fn reloaded(&self, what: &str, outcome: &str) {
-        self.either(outcome, what, &[("became", FieldValue::Text(outcome))]);
+    /// A file was reloaded, or could not be: then what was read before is still used. `events` are
+    /// the names of both in the log.
+    pub(super) fn reloaded(
+        &self,
+        name: &str,
+        [renewed, not_renewed]: [&'static str; 2],
+        outcome: Result<(), impl Display>,
+    ) {
+        match outcome {
+            Ok(()) => self.either(&format!("{name} reloaded"), renewed, &[]),
+            Err(error) => {
+                let fields = [("why", FieldValue::Text(&error.to_string()))];
+                self.server_log.write(Level::Error, not_renewed, &fields);
+            }
+        }
     }
 
     pub(super) fn ended(&self) {
