@@ -151,6 +151,31 @@ fn the_settings_of_the_service_are_in_order() {
 }
 
 #[test]
+fn a_file_with_which_a_server_would_not_start_is_invalid() {
+    let home = tempfile::tempdir().unwrap();
+    for (text, code) in [
+        ("[serve]\nlisten = '0.0.0.0:0'\n", "server.not_loopback"),
+        ("[serve]\nadvertise = 'http://a:1'\n", "cli.usage"),
+        ("[otel]\nendpoint = 'foo'\n", "cli.usage"),
+        ("[otel]\nendpoint = 'http://x'\nheaders = 'abc'\n", "cli.usage"),
+        ("[serve]\nlisten = '0.0.0.0:0'\ntokens = true\n", ""),
+    ] {
+        fs::write(home.path().join("mine.toml"), text).unwrap();
+        let mut check = baton(home.path());
+        check.args(["config", "check", "mine.toml"]);
+        let checked = Ran::of(check, "");
+        if code.is_empty() {
+            assert_eq!(checked.code, 0, "{text}: {checked:?}");
+            continue;
+        }
+        assert_eq!(checked.error()["code"], code, "{text}: {checked:?}");
+        let mut serve = baton(home.path());
+        serve.args(["--config", "mine.toml", "serve"]);
+        assert_eq!(Ran::of(serve, "").error()["code"], code, "{text}");
+    }
+}
+
+#[test]
 fn a_key_for_secrets_is_read_before_anything_is_served() {
     let home = tempfile::tempdir().unwrap();
     fs::write(home.path().join("short"), "0123abcd").unwrap();

@@ -76,7 +76,7 @@ pub use cluster::{
     Cluster, ClusterHandle, ClusterMetrics, ClusterStatus, DrainRequest, Durations, HOME, Recorded,
     Routes, ServerCounters, ServerStatus, shard_of,
 };
-pub use listener::{ListenError, Server};
+pub use listener::{ListenError, Server, check_listen};
 pub use openapi::text as openapi;
 #[cfg(feature = "otel")]
 pub use otel::{Otel, OtelError};

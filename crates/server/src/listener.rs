@@ -278,12 +278,16 @@ impl Slots {
     }
 }
 
+/// Fails if a server must not listen on this address: only loopback, unless tokens are required.
+pub fn check_listen(address: SocketAddr, demands_tokens: bool) -> Result<(), ListenError> {
+    let may_listen = address.ip().is_loopback() || demands_tokens;
+    if may_listen { Ok(()) } else { Err(ListenError::NotLoopback { address }) }
+}
+
 /// Listens on the address of the settings, and returns the actual one.
 pub(crate) async fn listen(settings: &Settings) -> Result<(TcpListener, SocketAddr), ListenError> {
     let address = settings.listen;
-    if !address.ip().is_loopback() && !settings.demands_tokens() {
-        return Err(ListenError::NotLoopback { address });
-    }
+    check_listen(address, settings.demands_tokens())?;
     let taken = |reason| ListenError::Taken { address, reason };
     let listener = TcpListener::bind(address).await.map_err(taken)?;
     let address = listener.local_addr().map_err(taken)?;

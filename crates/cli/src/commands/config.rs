@@ -20,7 +20,7 @@ Examples:
 Order of precedence: option, environment variable, file, default. The settings of `baton serve` are
 in the [serve] table of the file. Unknown keys, values of the wrong type and values out of range are
 all reported, with their line numbers. `check` also reads the files that the settings refer to, such
-as TLS certificates and keys.";
+as TLS certificates and keys, and refuses what a server would refuse to start with.";
 
 const COLUMNS: [&str; 3] = ["key", "value", "from"];
 
@@ -53,17 +53,23 @@ impl Config {
     }
 }
 
-/// Also checks the files that the settings refer to.
+/// Also checks the files that the settings refer to, and everything else that would prevent a
+/// server from starting, except whether the address and the data folder are free.
 fn check(mut settings: Settings, output: &mut Output) -> Result<(), Failure> {
     let serving = ServerSettings::of(&ServerOptions::default(), &mut settings.sources)?;
     serving.identity()?;
-    serving.issuer()?;
+    let demands_tokens = serving.tokens || serving.issuer()?.is_some();
+    baton_server::check_listen(serving.listen, demands_tokens)?;
     #[cfg(any(feature = "nats", feature = "postgres"))]
     serving.secrets_key()?;
     serving.peers.read(settings.ca_file.as_deref())?;
     if let Some(file) = &settings.ca_file {
         Trust::of(Some(file))?;
     }
+    serving.check_log()?;
+    serving.check_otel()?;
+    #[cfg(feature = "otel")]
+    serving.otel()?;
     show(settings, output)
 }
 
