@@ -60,7 +60,7 @@ static WAITING: Family = family("baton_waiting", Some("kind"), "Waiting calls by
 static THINGS: Family = family("baton_objects", Some("kind"), "Other objects by kind.");
 static ARTIFACT_BYTES: Family = family("baton_artifact_bytes", None, "Bytes of artifacts.");
 static REACTIONS: Family =
-    family("baton_reactions", Some("state"), "Reactions, enabled or disabled.");
+    family("baton_reactions", Some("state"), "Reactions, enabled or disabled by an agent.");
 static REACTION_RUNS: Family =
     family("baton_reaction_runs", Some("outcome"), "Runs of the existing reactions by outcome.");
 static SPENT: Family =
@@ -181,18 +181,19 @@ impl Space {
     }
 
     fn count_reactions(&self, record: &mut impl FnMut(&'static Family, &'static str, u64)) {
-        let [mut enabled, mut stopped, mut runs, mut failures] = [0; 4];
+        let [mut enabled, mut disabled, mut runs, mut failures] = [0; 4];
         for record in self.reaction.after(None) {
+            // Every workspace has the built-in ones, which are disabled until they are wanted.
             if record.enabled {
                 enabled += 1;
-            } else {
-                stopped += 1;
+            } else if !record.built_in {
+                disabled += 1;
             }
             runs += record.runs;
             failures += record.failures;
         }
         record(&REACTIONS, "enabled", enabled);
-        record(&REACTIONS, "stopped", stopped);
+        record(&REACTIONS, "disabled", disabled);
         record(&REACTION_RUNS, "run", runs);
         record(&REACTION_RUNS, "failed", failures);
         record(&CALLS, "", self.reaction.waiting().0 as u64);

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, InvalidMessage, RootCertStore};
+use rustls::{CertificateError, ClientConfig, InvalidMessage, RootCertStore};
 use tokio::net::TcpStream;
 use tokio_rustls::{TlsConnector, TlsStream};
 
@@ -81,11 +81,22 @@ impl Trust {
 fn refused(host: &str, error: &Error) -> TlsError {
     match error.get_ref().and_then(|inner| inner.downcast_ref()) {
         Some(rustls::Error::InvalidCertificate(reason)) => {
-            TlsError::Untrusted { host: host.to_owned(), reason: reason.to_string() }
+            TlsError::Untrusted { host: host.to_owned(), reason: words(reason) }
         }
         Some(rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType)) => {
             TlsError::PlainServer {}
         }
         Some(_) | None => TlsError::Broken { reason: error.to_string() },
+    }
+}
+
+/// The flaw of a certificate, in words.
+fn words(flaw: &CertificateError) -> String {
+    match flaw {
+        CertificateError::Other(inner) if inner.to_string() == "CaUsedAsEndEntity" => {
+            "its certificate is that of an authority; a server needs one with `CA:FALSE`".to_owned()
+        }
+        CertificateError::Other(inner) => inner.to_string(),
+        other => other.to_string(),
     }
 }
