@@ -33,6 +33,9 @@ fn two_servers_exchange_their_changes() {
     assert_eq!(there.run("--workspace site state -n fixed set name \"there\"").code, 0);
     let refused = here.run(&sync);
     assert_eq!(refused.error()["code"], json!("workspace.sync_conflict"));
+    assert_eq!(refused.error()["detail"], json!("a decision is needed for `fixed/name`"));
+    let both = here.run(&format!("{sync} --ours fixed/name --theirs fixed/name"));
+    assert_eq!(both.error()["code"], json!("cli.usage"));
     let decided = here.run(&format!("{sync} --theirs fixed/name")).json();
     assert_eq!(decided["here"]["outcomes"][0]["lost"], json!("here"));
     assert_eq!(here.run("state -n fixed get name").json()["value"], json!("there"));

@@ -18,6 +18,13 @@ fn refused(server: &Server, words: &[&str], code: &str, exit: i32) {
 }
 
 #[test]
+fn an_expression_may_begin_with_a_hyphen() {
+    let server = Server::start();
+    let added = server.command(["rule", "add", "odd", "--expression", "-3 % 2 == -1"]);
+    assert_eq!(Ran::of(added, "").code, 0);
+}
+
+#[test]
 fn every_kind_has_its_exit_code() {
     let server = Server::start();
     assert_eq!(server.run("state set plan 1").code, 0);

@@ -65,7 +65,7 @@ struct Add {
     #[arg(long, value_name = "JSON", group = "check")]
     schema: Option<Source>,
     /// This CEL expression must be true
-    #[arg(long, value_name = "CEL", group = "check")]
+    #[arg(long, value_name = "CEL", group = "check", allow_hyphen_values = true)]
     expression: Option<String>,
     /// The receiver must have this capability
     #[arg(long, value_name = "NAME", group = "check")]

@@ -1,5 +1,7 @@
 //! `baton state`: the shared, versioned entries.
 
+use baton_client::Workspace;
+use baton_core::history::At;
 use baton_core::state::merge::Patch;
 use baton_core::state::{Change, Diff, History, List, Query, Reply as StateReply};
 use baton_core::{AgentId, Entry, Key, NamespaceName, Pattern, Rejection, Reply, Revision};
@@ -54,9 +56,9 @@ enum Verb {
 struct Get {
     /// Key
     key: String,
-    /// Read the entry as of this revision
-    #[arg(long, value_name = "REVISION")]
-    at: Option<u64>,
+    /// Read the entry as of this revision, or time such as 2026-11-15T09:00:00Z
+    #[arg(long, value_name = "MOMENT")]
+    at: Option<At>,
     /// Print only the value, byte for byte as written
     #[arg(long)]
     value: bool,
@@ -155,9 +157,9 @@ struct Ls {
     /// Only keys that match this pattern, such as 'plans/*' or 'plans/**'
     #[arg(long)]
     pattern: Option<String>,
-    /// List the entries as of this revision
-    #[arg(long, value_name = "REVISION")]
-    at: Option<u64>,
+    /// List the entries as of this revision, or time such as 2026-11-15T09:00:00Z
+    #[arg(long, value_name = "MOMENT")]
+    at: Option<At>,
 }
 
 /// Show the history of changes, newest first
@@ -203,7 +205,7 @@ impl State {
             Verb::Patch(patch) => patch.run(&namespace, context, output).await,
             Verb::Delete(delete) => delete.run(&namespace, context, output).await,
             Verb::Ls(ls) => ls.run(namespace, context, output).await,
-            Verb::History(history) => history.run(&namespace, context, output).await,
+            Verb::History(history) => history.run(namespace, context, output).await,
             Verb::Diff(diff) => diff.run(namespace, context, output).await,
         }
     }
@@ -216,9 +218,10 @@ impl Get {
         context: &Context,
         output: &mut Output,
     ) -> Result<(), Failure> {
-        let state = context.workspace().await?.state(namespace.as_str());
-        let entry = match self.at {
-            Some(at) => state.get_at(&self.key, Revision(at)).await?,
+        let (workspace, revision) = at(context.workspace().await?, self.at);
+        let state = workspace.state(namespace.as_str());
+        let entry = match revision {
+            Some(revision) => state.get_at(&self.key, revision).await?,
             None => state.get(&self.key).await?,
         };
         if self.value {
@@ -339,8 +342,9 @@ impl Ls {
         let mut list = List::all(namespace);
         list.prefix = self.prefix;
         list.pattern = pattern(self.pattern)?;
-        list.at = self.at.map(Revision);
-        let state = context.workspace().await?.state(list.namespace.as_str());
+        let (workspace, revision) = at(context.workspace().await?, self.at);
+        list.at = revision;
+        let state = workspace.state(list.namespace.as_str());
         let mut entries = Vec::new();
         loop {
             let page = state.list(list.clone()).await?;
@@ -354,10 +358,33 @@ impl Ls {
     }
 }
 
+/// The workspace at a time, or the revision to ask for.
+fn at(workspace: Workspace, moment: Option<At>) -> (Workspace, Option<Revision>) {
+    match moment {
+        None => (workspace, None),
+        Some(At::Revision(revision)) => (workspace, Some(revision)),
+        Some(time @ At::Time(_)) => (workspace.at(time), None),
+    }
+}
+
+/// A page of changes, the revision up to which they are no longer kept, and the next page.
+async fn page(
+    workspace: &Workspace,
+    history: &History,
+) -> Result<(Vec<Change>, Revision, Option<String>), Failure> {
+    let answer = workspace.ask(Query::History(history.clone())).await?;
+    match answer.reply {
+        Reply::State(StateReply::Changes { changes, oldest, cursor }) => {
+            Ok((changes, oldest, cursor))
+        }
+        reply => Err(Failure::odd(&reply)),
+    }
+}
+
 impl ShowHistory {
     async fn run(
         self,
-        namespace: &NamespaceName,
+        namespace: NamespaceName,
         context: &Context,
         output: &mut Output,
     ) -> Result<(), Failure> {
@@ -369,16 +396,17 @@ impl ShowHistory {
             to: self.to.map(Revision),
             ..History::default()
         };
-        let state = context.workspace().await?.state(namespace.as_str());
+        let workspace = context.workspace().await?;
+        history.namespace = Some(namespace);
         let usual = if self.all { usize::MAX } else { output.enough(HISTORY_SHOWN) };
         let limit = self.limit.unwrap_or(usual);
         let mut changes = Vec::new();
-        let is_all = loop {
-            let (page, cursor) = state.history(history.clone()).await?;
+        let (is_all, oldest) = loop {
+            let (page, oldest, cursor) = page(&workspace, &history).await?;
             changes.extend(page);
             match cursor {
-                None => break changes.len() <= limit,
-                Some(_) if changes.len() >= limit => break false,
+                None => break (changes.len() <= limit, oldest),
+                Some(_) if changes.len() >= limit => break (false, oldest),
                 cursor => history.cursor = cursor,
             }
         };
@@ -392,6 +420,8 @@ impl ShowHistory {
             output.note(&format!(
                 "showing the newest {limit} changes; use --limit or --all for more"
             ));
+        } else if oldest > history.from.unwrap_or_default() {
+            output.note(&format!("changes up to revision {oldest} are no longer kept"));
         }
         Ok(())
     }

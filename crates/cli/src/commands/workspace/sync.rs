@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::atomic_file::unreadable;
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::failure::{Failure, Fault};
 use crate::output::Output;
 use crate::unknown_workspace;
 
@@ -59,7 +59,7 @@ impl Sync {
         unknown_workspace::refused(&here).await?;
         let there = self.copy(context).await?;
         unknown_workspace::refused(&there).await?;
-        let decisions = self.decisions();
+        let decisions = self.decisions()?;
         let options = SyncOptions { decisions, dry_run: self.dry_run };
         let taken = here.sync_from(&there, &options).await?;
         // The decisions are known to the copy by what it takes in now.
@@ -86,14 +86,19 @@ impl Sync {
         Ok(client.workspace(name)?.as_agent(context.agent())?)
     }
 
-    fn decisions(&self) -> Vec<Decision> {
+    fn decisions(&self) -> Result<Vec<Decision>, Failure> {
+        if let Some(name) = self.ours.iter().find(|name| self.theirs.contains(name)) {
+            let place = format!("{}/{}", name.namespace(), name.key());
+            let reason = format!("--ours and --theirs both name {place}");
+            return Err(Fault::Usage { reason }.into());
+        }
         let decision = |name: &KeyName, take| Decision {
             namespace: NamespaceName::parse(name.namespace()).expect("it was checked"),
             key: Key::parse(name.key()).expect("it was checked"),
             take,
         };
         let ours = self.ours.iter().map(|name| decision(name, Choice::Ours));
-        ours.chain(self.theirs.iter().map(|name| decision(name, Choice::Theirs))).collect()
+        Ok(ours.chain(self.theirs.iter().map(|name| decision(name, Choice::Theirs))).collect())
     }
 
     fn described(&self, both: &Both) -> String {

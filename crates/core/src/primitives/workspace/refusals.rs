@@ -121,7 +121,7 @@ crate::refusals! {
                 each other. If there is none, copy the entries.",
         }
         /// Conflicts need a decision.
-        #[error("{count} conflicts need a decision")]
+        #[error("a decision is needed for {keys}", keys = named(conflicts, *count))]
         SyncConflict {
             /// The number of conflicts.
             count: usize,
@@ -216,5 +216,16 @@ impl From<Refused> for Rejection {
             Refused::Field(wrong) => wrong.into(),
             Refused::TooLarge(wrong) => wrong.into(),
         }
+    }
+}
+
+/// The keys of conflicts, as text: the first few of them, and how many more there are.
+fn named(conflicts: &[Conflict], count: usize) -> String {
+    const SHOWN_MAX: usize = 5;
+    let shown = conflicts.iter().take(SHOWN_MAX);
+    let shown: Vec<String> = shown.map(|it| format!("`{}/{}`", it.namespace, it.key)).collect();
+    match count - shown.len() {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
     }
 }
