@@ -22,13 +22,22 @@ use crate::reference::resolved;
 use crate::regex::Pattern;
 use crate::{REGEX_BYTES_MAX, SchemaError, shortened};
 
-/// Compiles a schema whose references and operands were checked. Returns its parts, and the size of
-/// its regular expressions.
+/// A compiled schema.
+pub(crate) struct Compiled {
+    /// Its parts. The first is the root.
+    pub(crate) nodes: Vec<Node>,
+    /// JSON Pointers to the parts.
+    pub(crate) paths: Vec<String>,
+    /// The size of its regular expressions.
+    pub(crate) regexes_bytes: usize,
+}
+
+/// Compiles a schema whose references and operands were checked.
 pub(crate) fn compile(
     root: &Value,
     draft: Draft,
     regexes_bytes_max: usize,
-) -> Result<(Vec<Node>, usize), SchemaError> {
+) -> Result<Compiled, SchemaError> {
     let mut compiler = Compiler {
         root,
         draft,
@@ -43,7 +52,8 @@ pub(crate) fn compile(
     while let Some((part, path)) = compiler.parts.get(nodes.len()).cloned() {
         nodes.push(compiler.node(part, path)?);
     }
-    Ok((nodes, compiler.regexes_bytes))
+    let paths = compiler.parts.into_iter().map(|(_, path)| path).collect();
+    Ok(Compiled { nodes, paths, regexes_bytes: compiler.regexes_bytes })
 }
 
 struct Compiler<'a> {

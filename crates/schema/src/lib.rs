@@ -12,6 +12,7 @@
 //! | `reference`  | does any reference leave the schema?                              |
 //! | `metaschema` | does every keyword have an operand that its draft allows?         |
 //! | `compile`    | which keywords apply, in which order?                             |
+//! | `cycle`      | does a part apply itself to the same value?                       |
 //! | `work`       | how much work is a check of this value?                           |
 //! | `effort`     | how much work may checks still cost?                              |
 //! | `check`      | what is the first violation?                                      |
@@ -47,6 +48,7 @@ mod automata;
 mod check;
 mod compile;
 mod content;
+mod cycle;
 mod draft;
 mod effort;
 mod evaluated;
@@ -180,23 +182,33 @@ pub struct Validator {
 impl Validator {
     /// Compiles a schema, once for many checks.
     pub fn compile(schema: &Value) -> Result<Validator, SchemaError> {
-        Self::within(schema, REGEXES_BYTES_MAX)
+        let (validator, paths) = Self::within(schema, REGEXES_BYTES_MAX)?;
+        if let Some(at) = cycle::find(&validator.nodes) {
+            let reason = "it applies itself to the same value, without end".to_owned();
+            return Err(SchemaError::Invalid { path: shortened(&paths[at]), reason });
+        }
+        Ok(validator)
     }
 
     /// The same for a schema that was accepted before, perhaps by an earlier version that had fewer
     /// limits.
     pub fn of_accepted(schema: &Value) -> Result<Validator, SchemaError> {
-        Self::within(schema, usize::MAX)
+        Ok(Self::within(schema, usize::MAX)?.0)
     }
 
-    fn within(schema: &Value, regexes_bytes_max: usize) -> Result<Validator, SchemaError> {
+    /// Also returns the paths of the parts.
+    fn within(
+        schema: &Value,
+        regexes_bytes_max: usize,
+    ) -> Result<(Validator, Vec<String>), SchemaError> {
         let draft = draft::Draft::of(schema)?;
         reference::check(schema)?;
         metaschema::check(schema, draft)?;
-        let (nodes, regexes_bytes) = compile::compile(schema, draft, regexes_bytes_max)?;
+        let compile::Compiled { nodes, paths, regexes_bytes } =
+            compile::compile(schema, draft, regexes_bytes_max)?;
         let counted = !work::is_small(&nodes);
         let meetings_per_part = if counted { work::meetings_per_part(&nodes) } else { 0 };
-        Ok(Validator { nodes, counted, meetings_per_part, regexes_bytes })
+        Ok((Validator { nodes, counted, meetings_per_part, regexes_bytes }, paths))
     }
 
     /// About how many meetings checking a value of this many bytes takes at most; none for a small
