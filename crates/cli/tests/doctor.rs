@@ -88,7 +88,7 @@ fn problems_are_found() {
 }
 
 #[test]
-fn a_damaged_artifact_is_seen() {
+fn a_damaged_or_missing_artifact_is_seen() {
     let mut server = Server::start();
     fs::write(server.home.path().join("report"), "a report").unwrap();
     assert_eq!(server.run("artifact put report").code, 0);
@@ -108,6 +108,10 @@ fn a_damaged_artifact_is_seen() {
     let mut bytes = fs::read(&found[0]).unwrap();
     bytes[3] ^= 1;
     fs::write(&found[0], bytes).unwrap();
-    let (found, code) = looked(&server, &["--data", "data"]);
-    assert_eq!((state(&found, "files"), code), ("bad", 8), "{found}");
+    let (damaged, code) = looked(&server, &["--data", "data"]);
+    assert_eq!((state(&damaged, "files"), code), ("bad", 8), "{damaged}");
+    fs::remove_file(&found[0]).unwrap();
+    let (missing, code) = looked(&server, &["--data", "data"]);
+    assert_eq!((state(&missing, "files"), code), ("bad", 8), "{missing}");
+    assert!(missing.to_string().contains("its content has disappeared"), "{missing}");
 }

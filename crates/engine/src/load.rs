@@ -26,6 +26,16 @@ const BATCHES_WORTH_A_THREAD: u64 = 8_192;
 const BATCHES_HANDED_OVER: usize = 512;
 const HANDED_OVER_MAX: usize = 8;
 
+/// The files of a workspace on disk.
+struct StoredHistory {
+    history: History,
+    snapshot: Option<Snapshot>,
+    /// The revision of the snapshot; 0 for a base, since it has no deadline.
+    snapshot_revision: Revision,
+    /// What a crash has left behind.
+    leftovers: Vec<File>,
+}
+
 impl<L: Log> Shard<L> {
     /// Loads a workspace. One without commits starts empty.
     pub fn load(&self, workspace: &WorkspaceName) -> Result<(), Error> {
@@ -53,7 +63,27 @@ impl<L: Log> Shard<L> {
         if self.machine().resident(workspace).is_some() {
             return Ok(());
         }
-        let (history, snapshot, snapshot_revision) = self.find_history(workspace)?;
+        let (loaded, leftovers) = self.read_workspace(workspace)?;
+        for file in leftovers {
+            self.log.delete_blob(&file.name(workspace))?;
+        }
+        let now = self.clock.now();
+        let mut machine = self.machine();
+        machine.evict_beyond(self.options.residents_max);
+        machine.install(workspace, loaded, now);
+        drop(machine);
+        self.drop_evicted();
+        Ok(())
+    }
+
+    /// Reads a workspace from its files and the log. Also returns the files that a crash has left
+    /// behind. Nothing is removed.
+    pub(crate) fn read_workspace(
+        &self,
+        workspace: &WorkspaceName,
+    ) -> Result<(Loaded, Vec<File>), Error> {
+        let StoredHistory { history, snapshot, snapshot_revision, leftovers } =
+            self.find_history(workspace)?;
         let archived = history.archived();
         if let Some(tail) = self.machine().tail_of(workspace) {
             if tail.first() > archived.next() {
@@ -70,7 +100,6 @@ impl<L: Log> Shard<L> {
             Some(snapshot) => snapshot.load()?,
             None => Space::default(),
         };
-        let loaded_from = snapshot_revision;
         let next = self.machine().tail_of(workspace).map_or(archived.next(), |tail| tail.next());
         let bytes = self.replay(workspace, &mut space, &history, next)?;
         if space.revision().next() != next {
@@ -83,22 +112,12 @@ impl<L: Log> Shard<L> {
             return Err(Error::Corrupt { what });
         }
         space.set_quota(self.options.extents.of(workspace));
-        let now = self.clock.now();
-        let loaded = Loaded { space, history, snapshot: loaded_from, bytes_since_snapshot: bytes };
-        let mut machine = self.machine();
-        machine.evict_beyond(self.options.residents_max);
-        machine.install(workspace, loaded, now);
-        drop(machine);
-        self.drop_evicted();
-        Ok(())
+        let snapshot = snapshot_revision;
+        Ok((Loaded { space, history, snapshot, bytes_since_snapshot: bytes }, leftovers))
     }
 
-    /// Opens the files on disk, and removes what a crash has left behind. Also returns the revision
-    /// of the snapshot; none for a base, since it has no deadline.
-    fn find_history(
-        &self,
-        workspace: &WorkspaceName,
-    ) -> Result<(History, Option<Snapshot>, Revision), Error> {
+    /// Opens the files on disk.
+    fn find_history(&self, workspace: &WorkspaceName) -> Result<StoredHistory, Error> {
         let mut files = self.files_of(workspace)?;
         files.sort();
         let Chain { base, runs } = files::chain(&files).ok_or_else(|| Error::Corrupt {
@@ -131,9 +150,7 @@ impl<L: Log> Shard<L> {
             File::Run { first, last } => runs.contains(&(*first, *last)),
             File::Snapshot { .. } => Some(*file) == newest,
         };
-        for file in files.iter().filter(|file| !is_useful(file)) {
-            self.log.delete_blob(&file.name(workspace))?;
-        }
+        let leftovers = files.iter().filter(|file| !is_useful(file)).copied().collect();
         let snapshot = match newest {
             Some(file) => Some(Snapshot::open(self.blob(workspace, file)?)?),
             // Without a snapshot, the base is the starting point.
@@ -145,7 +162,8 @@ impl<L: Log> Shard<L> {
         // An empty workspace has no deadlines, so it needs no snapshot for them.
         let is_empty = base == Some(File::Deleted { revision: began });
         let without = if is_empty { began } else { 0 };
-        Ok((history, snapshot, Revision(newest.map_or(without, File::newest))))
+        let snapshot_revision = Revision(newest.map_or(without, File::newest));
+        Ok(StoredHistory { history, snapshot, snapshot_revision, leftovers })
     }
 
     /// The blobs of a workspace.

@@ -3,6 +3,7 @@
 //! Nothing stays in memory and nothing is removed, not even what a crash left behind: a search for
 //! damage must not change anything.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use baton_core::{BlobPlace, Revision, Timestamp, WorkspaceName};
 use baton_log::Log;
 use baton_log::file::{FileLog, Options as FileOptions};
 
-use crate::blobs::BlobKind;
+use crate::blobs::{BlobKind, blob_references};
 use crate::clock::SystemClock;
 use crate::codec;
 use crate::error::Error;
@@ -57,16 +58,32 @@ impl<L: Log> Shard<L> {
         workspace: &WorkspaceName,
         report: &mut VerifyReport,
     ) -> Result<(), Error> {
+        let damaged_before = report.damaged.len();
         let files = self.files_of(workspace)?;
         for file in &files {
             let read = self.verify_file(workspace, *file);
             report.note(file.name(workspace), read);
         }
+        let mut contents = BTreeSet::new();
         for kind in [BlobKind::Artifacts, BlobKind::Secrets] {
             for name in self.log.list_blobs(&kind.folder(workspace))? {
                 let read = self.verify_blob(workspace, kind, &name);
-                report.note(name, read.map(|()| Timestamp(0)));
+                report.note(name.clone(), read.map(|()| Timestamp(0)));
+                contents.insert(name);
             }
+        }
+        match self.read_workspace(workspace) {
+            Ok((loaded, _)) => {
+                let names = blob_references(&loaded.space)
+                    .map(|(kind, place)| kind.name(workspace, &place));
+                for name in names.filter(|name| !contents.contains(name)) {
+                    let what = "its content has disappeared".to_owned();
+                    report.note(name, Err(Error::Corrupt { what }));
+                }
+            }
+            // One of the files that were noted is the reason.
+            Err(_) if report.damaged.len() > damaged_before => {}
+            Err(error) => report.note(format!("workspace {workspace}"), Err(error)),
         }
         let archived = files::chain(&files).map_or(0, |chain| chain.archived());
         let locations = self.log_locations(workspace, Revision(archived).next(), u64::MAX);
