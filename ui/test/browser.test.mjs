@@ -287,6 +287,51 @@ test("a hand-off is approved by a person", async () => {
   await context.close();
 });
 
+test("a session is ended, a dead message delivered again, a request answered", async () => {
+  const { page, problems, context } = await newPage(browser);
+  const run = (/** @type {any} */ command) => server.command("demo", command);
+  const confirm = () => page.locator("dialog .confirm").click();
+  for (const agent of ["asked", "leaver"]) await run({ command: "agent.register", agent });
+  await open(page, "agents/leaver", "What it did");
+  await page.getByRole("button", { name: "End session" }).click();
+  await confirm();
+  await page.locator("h1 + span").getByText("left").waitFor();
+  const { id } = await run({ command: "message.send", agent: "lin", to: "asked", body: "dying" });
+  const receive = { command: "inbox.receive", agent: "asked", redeliver_ms: 100, wait_ms: 5_000 };
+  for (let delivery = 0; delivery < 10; delivery += 1) await run(receive);
+  await open(page, `messages/${id}`, "dead");
+  await page.getByRole("button", { name: "Deliver again" }).click();
+  await page.locator(".message .status", { hasText: "waiting" }).waitFor();
+  await run({ command: "inbox.ack", agent: "asked", messages: [id] });
+  await run({ command: "handler.register", agent: "asked", handler: "agent:asked" });
+  const body = "which colour?";
+  const ask = { command: "message.request", agent: "lin", to: "asked", body, timeout_ms: 60_000 };
+  const answered = run(ask);
+  await open(page, "messages", "Conversations");
+  await page.locator("main a", { hasText: body }).click();
+  await page.locator(".message", { hasText: body }).getByRole("button", { name: "Reply" }).click();
+  await page.getByRole("dialog").getByText("--agent asked message reply").waitFor();
+  await page.locator("dialog input").fill("green");
+  await confirm();
+  assert.equal((await answered).body, "green");
+  assert.deepEqual(problems, []);
+  await context.close();
+});
+
+test("a command that is shown does what its button does, whatever the name is", async () => {
+  const { page, problems, context } = await newPage(browser);
+  const key = "$(touch pwned) it's";
+  const entry = { command: "state.set", agent: "lin", namespace: "shared", key, value: 1 };
+  await server.command("demo", entry);
+  await open(page, `state/shared/${encodeURIComponent(key)}`, "Versions");
+  await page.getByRole("button", { name: "Delete", exact: true }).click();
+  const shown = await page.locator("dialog .cli code").textContent();
+  await server.shell(String(shown));
+  await page.locator("main").getByText("there is no entry").waitFor();
+  assert.deepEqual(problems, []);
+  await context.close();
+});
+
 test("the page continues after the server was killed", async () => {
   const other = await TestServer.start();
   const { page, context } = await newPage(browser);

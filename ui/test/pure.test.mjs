@@ -1,10 +1,12 @@
 // The modules that need no browser.
 
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { commandLine, quoted } from "../lib/command-line.mjs";
 import { diffLines } from "../lib/diff.mjs";
 import { formatFilter, listFields, matches, parseFilter, withField } from "../lib/filter.mjs";
 import { bytes, duration, plural, preview, relative } from "../lib/format.mjs";
@@ -45,6 +47,20 @@ test("a subject leads to the page that shows it", () => {
   assert.deepEqual(placeOf("state/shared/plan/a"), { view: "state", path: ["shared", "plan/a"] });
   assert.deepEqual(placeOf("inbox/bob/m-7"), { view: "messages", path: ["m-7"] });
   assert.equal(placeOf("topics/news"), undefined);
+});
+
+test("a name is one word of a shell command, whatever it contains", () => {
+  const names = ["plain-1", "$(touch /tmp/x)", "`id`", "it's", 'a "b"', "", "~", "a\\b", "#x", "日本", "\u009bm'\\n"];
+  for (const name of names) {
+    const { stdout } = spawnSync("bash", ["-c", `printf %s ${quoted(name)}`], {
+      env: { ...process.env, LC_ALL: "C.UTF-8" },
+      encoding: "utf8",
+    });
+    assert.equal(stdout, name);
+  }
+  assert.equal(commandLine`task retry ${"t-7"}`, "task retry t-7");
+  assert.equal(commandLine`lock release ${"sem x"} --token`, "lock release 'sem x' --token");
+  assert.equal(commandLine`state delete ${"--all"}`, "state delete -- --all");
 });
 
 test("durations, ages and sizes", () => {

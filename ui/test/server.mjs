@@ -2,7 +2,7 @@
 
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -111,6 +111,19 @@ export class TestServer {
   baton(...command) {
     const done = spawnSync(PROGRAM, command, { env: this.environment, encoding: "utf8" });
     if (done.status !== 0) throw new Error(`baton ${command.join(" ")}: ${done.stderr}`);
+    return done.stdout;
+  }
+
+  /** Runs what a person copied into a shell, in an empty folder. @param {string} line */
+  async shell(line) {
+    const cwd = await mkdtemp(join(tmpdir(), "baton-ui-"));
+    const script = `baton() { "$BATON_PROGRAM" "$@"; }\n${line}`;
+    const env = { ...this.environment, BATON_PROGRAM: PROGRAM };
+    const done = spawnSync("bash", ["-c", script], { cwd, env, encoding: "utf8" });
+    const made = await readdir(cwd);
+    await rm(cwd, { recursive: true });
+    if (done.status !== 0 || made.length > 0)
+      throw new Error(`${line}: ${done.stderr}, made ${made}`);
     return done.stdout;
   }
 

@@ -11,7 +11,7 @@ import {
   Time,
 } from "../components/basics.mjs";
 import { Json } from "../components/json.mjs";
-import { messageAction, requeueAction } from "../lib/actions.mjs";
+import { messageAction, replyAction, requeueAction } from "../lib/actions.mjs";
 import { app } from "../lib/app.mjs";
 import { plural, preview } from "../lib/format.mjs";
 import { useChanges, useQuery } from "../lib/hooks.mjs";
@@ -50,7 +50,7 @@ function MessageCard({ message }) {
       ${message.deliveries > 1 && html`<small class="faint">${message.deliveries} deliveries</small>`}
       <div class="tools">
         ${message.status === "dead" && html`<${ActionButton} action=${requeueAction(message)} />`}
-        <${ActionButton} action=${messageAction(message.from, { reply_to: message.id })} />
+        <${ActionButton} action=${replyAction(message)} />
       </div>
     </header>
     <${Json} value=${message.body} />

@@ -10,7 +10,7 @@ import {
   Time,
 } from "../components/basics.mjs";
 import { Diff, Json } from "../components/json.mjs";
-import { deleteAction, editAction, revertAction } from "../lib/actions.mjs";
+import { deleteAction, editAction, revertAction } from "../lib/state-actions.mjs";
 import { app } from "../lib/app.mjs";
 import { plural, preview, words } from "../lib/format.mjs";
 import { useChanges, useQuery } from "../lib/hooks.mjs";
