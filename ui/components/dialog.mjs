@@ -1,17 +1,18 @@
 // Asks before something is done: says the effect, and takes what it needs.
 
 import { app } from "../lib/app.mjs";
+import { compact } from "../lib/json-text.mjs";
 import { classes, html, useEffect, useRef, useState } from "../lib/html.mjs";
 import { Copy, Problem } from "./basics.mjs";
 
 /** @import { Field } from "../lib/app.mjs" */
 
-/** @param {Field} field @param {string} text */
+/** What was filled in; JSON as its text. @param {Field} field @param {string} text */
 function read({ type, label, isOptional }, text) {
   if (type === "json") {
     if (text.trim() === "" && isOptional) return undefined;
     try {
-      return JSON.parse(text);
+      return compact(text);
     } catch (error) {
       throw new Error(`${label} is not JSON: ${/** @type {Error} */ (error).message}`);
     }

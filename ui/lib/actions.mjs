@@ -275,9 +275,8 @@ export const createTaskAction = () => ({
     { name: "definition", label: "Definition (JSON)", type: "json", isOptional: true },
     { name: "assigned_agent", label: "Only this agent", isOptional: true },
   ],
-  run: async ({ type, ...values }) => {
-    const given = Object.entries(values).filter(([, value]) => value !== undefined);
-    const { id } = await here().tasks.create(type, Object.fromEntries(given));
+  run: async ({ definition, ...values }) => {
+    const { id } = await app.write({ command: "task.create", ...values }, { definition });
     return `Created ${id}`;
   },
 });

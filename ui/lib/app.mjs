@@ -5,6 +5,7 @@ import { sourceOf } from "./feed-source.mjs";
 import { Lists } from "./lists.mjs";
 import { parseMoment } from "./moment.mjs";
 import { Queries } from "./queries.mjs";
+import * as requests from "./requests.mjs";
 import { formatRoute, parseRoute } from "./route.mjs";
 import * as session from "./session.mjs";
 import { Store } from "./store.mjs";
@@ -206,24 +207,18 @@ class App {
   /** @param {any} command @param {number | undefined} at */
   ask(command, at) {
     if (!this.workspace) return Promise.reject(new Error("no workspace is open"));
-    if (command.command === "inbox.list" && !command.agent)
-      return this.#askWithoutAgent(command, at);
+    if (requests.isPlain(command)) return requests.ask(this.client, this.workspace, command, at);
     const handle = at === undefined ? this.workspace : this.workspace.at(at);
     return /** @type {Promise<any>} */ (handle.execute(command));
   }
 
   /**
-   * The agent of `inbox.list` is the owner of the inbox, and the SDK names the one that acts: without
-   * any, the messages of all inboxes are listed.
-   * @param {any} command
-   * @param {number | undefined} at
+   * Executes a command with fields that are JSON as a person wrote it.
+   * @param {Record<string, unknown>} command
+   * @param {Record<string, string | undefined>} texts
    */
-  async #askWithoutAgent(command, at) {
-    const path = `/v1/${encodeURIComponent(this.workspace?.name ?? "")}/commands`;
-    const body = JSON.stringify({ ...command, at });
-    const headers = { "content-type": "application/json" };
-    const response = await this.client?.fetch(path, { method: "POST", headers, body });
-    return response?.json();
+  write(command, texts) {
+    return requests.write(this.client, this.workspace, command, texts);
   }
 
   /** @param {Role} needed */

@@ -204,6 +204,54 @@ test("a row changes in place, and an entry is edited at its version and reverted
   await context.close();
 });
 
+test("a value is written as it was, whatever numbers it has", async () => {
+  const { page, problems, context } = await newPage(browser);
+  const exact = '{ "id": 9007199254740993,\n  "f":1.0 }';
+  const place = '"namespace":"shared","key":"exact"';
+  const write = (/** @type {string} */ value) =>
+    server.text("demo", `{"command":"state.set","agent":"lin",${place},"value":${value}}`);
+  const value = async (/** @type {string} */ key) => {
+    const answer = await server.text("demo", `{"command":"state.get",${place.replace("exact", key)}}`);
+    return /"value":([^]*),"version"/.exec(answer)?.[1];
+  };
+  const confirm = async (/** @type {string} */ label) => {
+    await page.locator("dialog .confirm").click();
+    await page.locator("dialog").waitFor({ state: "detached" });
+    await page.getByText(`${label}: done`).first().waitFor();
+  };
+  await write(exact);
+  await open(page, "state/shared/exact", "Versions");
+  await page.locator(".json-number").getByText("9007199254740993").waitFor();
+  await page.getByRole("button", { name: "Edit" }).click();
+  await confirm("Edit");
+  assert.equal(await value("exact"), exact);
+  await page.locator("dd").getByText("2", { exact: true }).waitFor();
+  await page.getByRole("button", { name: "Edit" }).click();
+  assert.equal(await page.locator("textarea").inputValue(), '{\n  "id": 9007199254740993,\n  "f": 1.0\n}');
+  await page.locator("textarea").fill('{"id": 12345678901234567890}');
+  await confirm("Edit");
+  assert.equal(await value("exact"), '{"id":12345678901234567890}');
+  await page.locator("dd").getByText("3", { exact: true }).waitFor();
+  await page.getByRole("button", { name: "Revert to this" }).last().click();
+  await confirm("Revert to this");
+  assert.equal(await value("exact"), exact);
+  await page.getByRole("button", { name: "New entry" }).click();
+  await page.locator("dialog input[name=key]").fill("exact-too");
+  await page.locator("textarea").fill("[-0, 1E2]");
+  await confirm("New entry");
+  assert.equal(await value("exact-too"), "[-0,1E2]");
+  await open(page, "tasks", "22");
+  await page.getByRole("button", { name: "New task" }).click();
+  await page.locator("dialog input[name=type]").fill("exact");
+  await page.locator("textarea").fill("9007199254740993");
+  await page.locator("dialog .confirm").click();
+  await page.getByText("Created").waitFor();
+  const tasks = await server.text("demo", '{"command":"task.list","type":"exact"}');
+  assert.match(tasks, /"definition":9007199254740993,/);
+  assert.deepEqual(problems, []);
+  await context.close();
+});
+
 test("supervisors and contracts are shown, and a contract is declared, broken and deleted", async () => {
   const { page, problems, context } = await newPage(browser);
   await open(page, "agents", "Supervisor");

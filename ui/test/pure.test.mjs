@@ -10,6 +10,7 @@ import { commandLine, quoted } from "../lib/command-line.mjs";
 import { diffLines } from "../lib/diff.mjs";
 import { formatFilter, listFields, matches, parseFilter, withField } from "../lib/filter.mjs";
 import { bytes, duration, plural, preview, relative } from "../lib/format.mjs";
+import { compact, indented, memberText, numberText, parse, withMembers } from "../lib/json-text.mjs";
 import {
   attempts,
   blockingTree,
@@ -75,6 +76,32 @@ test("durations, ages and sizes", () => {
   assert.equal(plural(1, "task"), "1 task");
   assert.equal(plural(2_000, "entry", "entries"), "2,000 entries");
   assert.equal(preview({ a: "x\ny" }, 8), '{"a":"x…');
+});
+
+test("JSON keeps its digits and escapes when it is laid out, taken apart and put together", () => {
+  const text = '{ "id": 9007199254740993,\n "f":1.0,"e":{ },"l":[ ],"s":"a, \\"b\\\\","n":[1e400, -0]}';
+  const short = '{"id":9007199254740993,"f":1.0,"e":{},"l":[],"s":"a, \\"b\\\\","n":[1e400,-0]}';
+  assert.equal(compact(text), short);
+  assert.equal(compact(indented(short)), short);
+  assert.deepEqual(indented('{"a":[1,{}],"b":"x:y"}').split("\n"), [
+    "{",
+    '  "a": [',
+    "    1,",
+    "    {}",
+    "  ],",
+    '  "b": "x:y"',
+    "}",
+  ]);
+  assert.equal(indented("12345678901234567890"), "12345678901234567890");
+  assert.throws(() => compact('{"a":1,}'), SyntaxError);
+  const answer = `{"revision":1,"result":{"key":"value","value":${text},"version":2}}`;
+  assert.equal(memberText(answer, "result", "value"), text);
+  assert.equal(memberText(answer, "result", "missing"), undefined);
+  assert.equal(memberText('{"a":1,"a":2}', "a"), "2");
+  assert.equal(withMembers({ a: 1 }, { b: "1.0", c: undefined }), '{"a":1,"b":1.0}');
+  // Node.js 20 does not keep the text of numbers.
+  assert.equal(numberText(parse("[1]")[0]), undefined);
+  assert.equal(parse(short).s, 'a, "b\\');
 });
 
 test("a filter is a list of terms, and what the list can answer is left to it", () => {

@@ -141,15 +141,19 @@ export class TestServer {
    * @returns {Promise<any>}
    */
   async command(workspace, command) {
+    return JSON.parse(await this.text(workspace, JSON.stringify(command))).result;
+  }
+
+  /** The answer to a command of the API as it is written. @param {string} workspace @param {string} body */
+  async text(workspace, body) {
     /** @type {Record<string, string>} */
     const headers = { "content-type": "application/json" };
     if (this.token) headers.authorization = `Bearer ${this.token}`;
-    const body = JSON.stringify(command);
     const path = `${this.api}/v1/${workspace}/commands`;
     const response = await fetch(path, { method: "POST", headers, body });
-    const answer = /** @type {any} */ (await response.json());
-    if (!response.ok) throw new Error(`${command.command}: ${answer.detail}`);
-    return answer.result;
+    const answer = await response.text();
+    if (!response.ok) throw new Error(`${body}: ${JSON.parse(answer).detail}`);
+    return answer;
   }
 }
 
