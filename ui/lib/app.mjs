@@ -4,6 +4,7 @@ import { Feed } from "./feed.mjs";
 import { sourceOf } from "./feed-source.mjs";
 import { Lists } from "./lists.mjs";
 import { parseMoment } from "./moment.mjs";
+import { firstWorkspace, isWorkspaceName } from "./names.mjs";
 import { Queries } from "./queries.mjs";
 import * as requests from "./requests.mjs";
 import { formatRoute, parseRoute } from "./route.mjs";
@@ -36,6 +37,7 @@ import { Store } from "./store.mjs";
 
 /** @typedef {{ id: number, text: string, hint?: string, isBad: boolean }} Notice */
 
+const OPEN_TO_ALL = "Signed out. This server requires no token.";
 const NOTICE_MS = 6_000;
 /** How often lists of tasks read what has changed. */
 const TICK_MS = 250;
@@ -108,7 +110,10 @@ class App {
     }
   }
 
-  /** Forgets the token. @param {any} [problem] - Why, if the server said so. */
+  /**
+   * Forgets the token. Without one, the server may still be open to everyone.
+   * @param {any} [problem] - Why, if the server said so.
+   */
   signOut(problem) {
     session.keepToken(undefined);
     this.feed?.stop();
@@ -117,13 +122,13 @@ class App {
     this.store.clear();
     this.queries.clear();
     Object.assign(this, { phase: "signin", problem, dialog: undefined });
-    this.changed();
+    if (problem) this.changed();
+    else void this.signIn().then(() => this.phase === "open" && this.notify(OPEN_TO_ALL));
   }
 
   async #listWorkspaces() {
-    const handle = this.client?.workspace(session.lastWorkspace() || "default");
-    const listed = await handle?.workspaces({ limit: 1_000 }).catch(() => undefined);
-    this.workspaces = listed?.workspaces.map(({ id }) => id) ?? [];
+    if (this.client)
+      this.workspaces = await session.workspaces(this.client, this.grant, this.agent);
     this.changed();
   }
 
@@ -131,12 +136,11 @@ class App {
     this.route = parseRoute(location.hash);
     if (this.phase !== "open" || !this.client) return this.changed();
     const { workspace } = this.route;
-    if (workspace === "") {
-      const kept = session.lastWorkspace();
-      const [first = "default"] = this.workspaces;
-      const isKnown =
-        kept !== "" && (this.workspaces.length === 0 || this.workspaces.includes(kept));
-      location.replace(formatRoute({ workspace: isKnown ? kept : first, view: "now" }));
+    if (!isWorkspaceName(workspace)) {
+      if (workspace !== "") this.notify(`No workspace can be named ${workspace}`, { isBad: true });
+      const last = session.lastWorkspace();
+      const first = firstWorkspace(last, this.workspaces, this.grant.workspaces);
+      location.replace(formatRoute({ workspace: first, view: "now" }));
       return;
     }
     if (this.workspace?.name !== workspace) this.#openWorkspace(workspace);

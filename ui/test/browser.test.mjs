@@ -436,6 +436,71 @@ test("tokens: a wrong one is refused, a reader sees no button, a revoked one sig
   await guarded.stop();
 });
 
+test("tokens: one for an agent and a workspace watches it, and its workspace is opened", async () => {
+  const guarded = await TestServer.start("--tokens");
+  await guarded.command("demo", { command: "task.create", task: "t-1", type: "write" });
+  const token = (/** @type {string[]} */ ...options) =>
+    guarded.baton("token", "create", ...options, "--role", "worker", "--field", "token").trim();
+  const { page, context } = await newPage(browser);
+  const signIn = async (/** @type {string} */ given) => {
+    await page.getByLabel("Token").fill(given);
+    await page.keyboard.press("Enter");
+  };
+  await page.goto(`${guarded.url}/#/demo/tasks/t-1`);
+  await signIn(token("bound", "--for", "ada"));
+  await page.getByText("Live", { exact: true }).waitFor();
+  await guarded.command("demo", { command: "task.cancel", task: "t-1" });
+  await page.locator(".status", { hasText: "cancelled" }).waitFor();
+  await page.locator("select.workspace option", { hasText: "demo" }).waitFor({ state: "attached" });
+  await guarded.command("demo", { command: "message.send", to: "ada", body: "for ada" });
+  await guarded.command("demo", { command: "message.send", to: "bob", body: "for bob" });
+  await page.goto(`${guarded.url}/#/demo/messages`);
+  await page.locator("main a", { hasText: "for bob" }).waitFor();
+  await page.goto(`${guarded.url}/#/demo/connect`);
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByText("requires an access token").waitFor();
+  assert.equal(await page.getByRole("alert").count(), 0);
+  await page.evaluate("localStorage.setItem('baton.workspace', 'default')");
+  await page.goto(`${guarded.url}/`);
+  await signIn(token("limited", "--in", "demo"));
+  await page.waitForURL(/#\/demo\/now$/);
+  await page.getByText("Live", { exact: true }).waitFor();
+  await page.goto(`${guarded.url}/#/default/now`);
+  await page.getByText("The token is not for this workspace").waitFor();
+  await context.close();
+  await guarded.stop();
+});
+
+test("names that the server refuses are not taken, and signing out of an open server opens it again", async () => {
+  const { page, context } = await newPage(browser);
+  await context.addInitScript("localStorage.setItem('baton.agent', 'a b')");
+  await open(page, "connect", "Connect an agent");
+  await page.locator(".who-name", { hasText: "dashboard" }).waitFor();
+  await page.getByRole("button", { name: "Act as" }).click();
+  await page.locator("dialog input").fill("日本");
+  await page.locator("dialog .confirm").click();
+  await page.getByRole("alert").getByText("letters, digits").waitFor();
+  await page.keyboard.press("Escape");
+  await page.locator("select.workspace").selectOption("+");
+  await page.locator("dialog input").fill("../x");
+  await page.locator("dialog .confirm").click();
+  await page.getByRole("alert").getByText("letters, digits").waitFor();
+  await page.keyboard.press("Escape");
+  await page.goto(`${server.url}/#/a%20b/connect`);
+  await page.waitForURL(/#\/demo\/now$/);
+  await page.evaluate("sessionStorage.setItem('baton.token', 'baton_x')");
+  await open(page, "connect", "Connect an agent");
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByText("This server requires no token").waitFor();
+  await page.getByText("Live", { exact: true }).waitFor();
+  await server.command("demo", { command: "message.send", to: "nobody", body: "hello" });
+  await open(page, "agents/nobody", "never registered here");
+  await page.locator("main a", { hasText: "hello" }).waitFor();
+  assert.equal(await page.getByRole("alert").count(), 0);
+  await page.getByRole("button", { name: "Send message" }).waitFor();
+  await context.close();
+});
+
 test("tokens: an expired one signs out, and another one continues at the same place", async () => {
   const guarded = await TestServer.start("--tokens");
   await guarded.command("demo", { command: "task.create", task: "t-1", type: "write" });

@@ -19,6 +19,7 @@ import {
   layers,
   visibleRows,
 } from "../lib/layout.mjs";
+import { firstWorkspace, isAgentName, isForWorkspace, isWorkspaceName } from "../lib/names.mjs";
 import { parseMoment, positionOf, range, revisionAt, stepped } from "../lib/moment.mjs";
 import { Queries } from "../lib/queries.mjs";
 import { formatRoute, parseRoute, placeOf } from "../lib/route.mjs";
@@ -28,6 +29,8 @@ import { Feed } from "../lib/feed.mjs";
 import { Store } from "../lib/store.mjs";
 import { TaskRows } from "../lib/task-rows.mjs";
 import { treeOf } from "../lib/tree.mjs";
+
+const ui = fileURLToPath(new URL("..", import.meta.url));
 
 test("an address is read as it was written", () => {
   const route = {
@@ -41,6 +44,25 @@ test("an address is read as it was written", () => {
   assert.deepEqual(parseRoute(hash), route);
   assert.deepEqual(parseRoute(""), { workspace: "", view: "now", path: [], query: {} });
   assert.equal(parseRoute("#/a/%E0%A4%A/x").view, "%E0%A4%A");
+});
+
+test("names are those that the server accepts, and the first workspace is one that the token is for", () => {
+  const schemas = JSON.parse(readFileSync(`${ui}/../spec/openapi.json`, "utf8")).components.schemas;
+  const texts = ["ada", "a.b:c@d-e_f", "a b", "", "../x", "-x", "日本", "a/b", "x".repeat(64), "x".repeat(65)];
+  texts.push("x".repeat(128), "x".repeat(129));
+  for (const text of texts) {
+    const isValid = (/** @type {any} */ { pattern, maxLength }) =>
+      new RegExp(pattern).test(text) && text.length <= maxLength;
+    assert.equal(isAgentName(text), isValid(schemas.AgentId), text);
+    assert.equal(isWorkspaceName(text), isValid(schemas.WorkspaceName), text);
+  }
+  assert.ok(isForWorkspace(["demo", "team-*"], "team-a"));
+  assert.ok(!isForWorkspace(["demo", "team.*"], "team-a"));
+  assert.equal(firstWorkspace("", [], undefined), "default");
+  assert.equal(firstWorkspace("old", ["a", "b"], undefined), "a");
+  assert.equal(firstWorkspace("b", ["a", "b"], undefined), "b");
+  assert.equal(firstWorkspace("default", ["demo"], ["demo"]), "demo");
+  assert.equal(firstWorkspace("team-a", ["demo"], ["demo", "team-*"]), "team-a");
 });
 
 test("a subject leads to the page that shows it", () => {
@@ -554,8 +576,6 @@ test("keys are a tree, and samples are rates", () => {
     [0, 3],
   ]);
 });
-
-const ui = fileURLToPath(new URL("..", import.meta.url));
 
 /** @param {string} folder @returns {string[]} */
 const filesIn = (folder) =>

@@ -111,10 +111,13 @@ function AgentPage({ id }) {
   const current = (tasks.data?.tasks ?? []).filter(
     (/** @type {any} */ it) => it.lease?.holder === id,
   );
+  // Messages wait for an agent that is not registered yet.
+  const isUnknown = error?.code === "agent.not_found";
+  const known = agent ?? (isUnknown ? { id } : undefined);
   const tools =
-    agent &&
-    html`${agentActions(agent).map((action) => html`<${ActionButton} key=${action.label} action=${action} />`)}`;
-  return html`<${Page} title=${id} note=${agent && html`<${Status} status=${agent.status} />`} tools=${tools} error=${error}>
+    known &&
+    html`${agentActions(known).map((action) => html`<${ActionButton} key=${action.label} action=${action} />`)}`;
+  return html`<${Page} title=${id} note=${agent ? html`<${Status} status=${agent.status} />` : isUnknown && "never registered here"} tools=${tools} error=${isUnknown ? undefined : error}>
     <div class="columns">
       <div>
         <${Section} title="Works on">

@@ -17,6 +17,7 @@ import { commandLine } from "../lib/command-line.mjs";
 import { count, duration } from "../lib/format.mjs";
 import { useChanges, useQuery } from "../lib/hooks.mjs";
 import { html, useEffect, useState } from "../lib/html.mjs";
+import { checkAgentName } from "../lib/names.mjs";
 import { agentName, keepAgentName, token } from "../lib/session.mjs";
 
 /** @param {string} path @param {RequestInit} [init] */
@@ -202,6 +203,7 @@ function You() {
     needs: /** @type {const} */ ("reader"),
     fields: [{ name: "agent", label: "Agent", value: agentName() }],
     run: async (/** @type {any} */ { agent }) => {
+      checkAgentName(agent);
       keepAgentName(agent);
       location.reload();
     },
