@@ -53,6 +53,11 @@ export function Dialog() {
     return () => /** @type {any} */ (before)?.focus?.();
   }, []);
   const { dialog } = app;
+  // A button that is disabled, as while the action runs, loses the focus to the page below.
+  useEffect(() => {
+    if (dialog?.error && !element.current?.contains(document.activeElement))
+      element.current?.querySelector(".confirm")?.focus();
+  }, [dialog?.error]);
   if (!dialog) return null;
   const fields = dialog.fields ?? [];
   const submit = (/** @type {any} */ event) => {

@@ -134,6 +134,7 @@ class App {
 
   #moved() {
     this.route = parseRoute(location.hash);
+    Object.assign(this, { dialog: undefined, isPaletteOpen: false, isHelpOpen: false });
     if (this.phase !== "open" || !this.client) return this.changed();
     const { workspace } = this.route;
     if (!isWorkspaceName(workspace)) {

@@ -154,6 +154,39 @@ test("the keyboard alone is enough: palette, list, action, time", async () => {
   await context.close();
 });
 
+test("an open dialog has all keys, also after a refusal, and ends with its page", async () => {
+  const { page, context } = await newPage(browser);
+  const run = (/** @type {any} */ command) => server.command("demo", command);
+  await run({ command: "agent.register", agent: "brief" });
+  await open(page, "agents/brief", "What it did");
+  const dialog = page.getByRole("dialog");
+  await page.getByRole("button", { name: "End session" }).click();
+  await dialog.waitFor();
+  await page.evaluate("document.activeElement.blur()");
+  await page.keyboard.press("g");
+  await page.keyboard.press("t");
+  await page.keyboard.press("/");
+  await page.keyboard.press("Control+k");
+  assert.equal(await page.locator("dialog[open]").count(), 1);
+  assert.match(page.url(), /agents\/brief$/);
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+  await open(page, "state/shared/plan%2Foutline", "Versions");
+  await page.getByRole("button", { name: "Edit" }).click();
+  const figures = { command: "state.set", agent: "lin", namespace: "shared", key: "plan/outline" };
+  await run({ ...figures, value: { title: "Tides", parts: [] } });
+  await page.locator("dialog .confirm").click();
+  await page.getByRole("alert").waitFor();
+  await page.locator("dialog :focus").waitFor();
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Edit" }).click();
+  await dialog.waitFor();
+  await page.evaluate("history.back()");
+  await dialog.waitFor({ state: "detached" });
+  await context.close();
+});
+
 test("a page shows any moment of the past", async () => {
   const { page, problems, context } = await newPage(browser);
   await server.command("demo", {
