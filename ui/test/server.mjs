@@ -144,6 +144,18 @@ export class TestServer {
     return JSON.parse(await this.text(workspace, JSON.stringify(command))).result;
   }
 
+  /**
+   * Executes many commands, none of which may be refused.
+   * @param {string} workspace
+   * @param {number} count
+   * @param {(index: number) => Record<string, unknown>} command
+   */
+  async many(workspace, count, command) {
+    const commands = Array.from({ length: count }, (_, index) => command(index));
+    const answers = await this.text(workspace, JSON.stringify(commands));
+    for (const { error } of JSON.parse(answers)) if (error) throw new Error(error.detail);
+  }
+
   /** The answer to a command of the API as it is written. @param {string} workspace @param {string} body */
   async text(workspace, body) {
     /** @type {Record<string, string>} */
