@@ -9,6 +9,9 @@ import { TaskRows } from "./task-rows.mjs";
 /** The longest list that the server answers with. */
 const MESSAGES_MAX = 10_000;
 
+/** As many events of the past are shown as of the present at first. */
+const EVENTS_MAX = 2_000;
+
 /** Renders the component again when something has changed. */
 export function useChanges() {
   const [, again] = useReducer((/** @type {number} */ n) => n + 1, 0);
@@ -40,6 +43,20 @@ export function useQuery(command, fields = {}, { now = false } = {}) {
     refresh: () => void app.queries.refresh(query),
     revision: query.revision,
   };
+}
+
+/**
+ * The last events up to the moment that is shown, oldest first, and the time of that moment.
+ * @returns {{ events: any[], end: number }}
+ */
+export function useEvents() {
+  const { at, feed } = app;
+  const isPast = at !== undefined;
+  const fields = { limit: EVENTS_MAX, to: at };
+  const { data } = useQuery(isPast ? "event.history" : undefined, fields, { now: true });
+  const past = useMemo(() => [...(data?.events ?? [])].reverse(), [data]);
+  if (!isPast) return { events: feed?.events ?? [], end: Date.now() };
+  return { events: past, end: Date.parse(past.at(-1)?.time) || Date.now() };
 }
 
 /**

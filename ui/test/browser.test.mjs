@@ -573,6 +573,45 @@ test("of many messages and hand-offs, the newest are shown", async () => {
   await full.stop();
 });
 
+test("Now counts everything, and shows the past as it was, also when much has happened since", async () => {
+  const busy = await TestServer.start();
+  const ttl_ms = 86_400_000;
+  const agent = (/** @type {number} */ index) => `agent-${index}`;
+  await busy.many("demo", 254, (index) => ({ command: "agent.register", agent: agent(index), ttl_ms }));
+  const task = { command: "task.create", agent: "agent-0", type: "x", max_retries: 0 };
+  await busy.many("demo", 247, (index) => ({ ...task, task: `t-${index}` }));
+  const claim = { command: "task.claim", agent: "agent-1", types: ["x"], lease_ms: 3_600_000 };
+  const claimed = await busy.many("demo", 247, () => claim);
+  await busy.many("demo", 247, (index) => {
+    const { id, lease } = claimed[index];
+    return { command: "task.fail", agent: "agent-1", task: id, token: lease.token, error: "no" };
+  });
+  const { events } = await busy.command("demo", { command: "event.history", limit: 1 });
+  const write = { command: "state.set", agent: "late", namespace: "shared", key: "k" };
+  for (let round = 0; round < 5; round += 1)
+    await busy.many("demo", 1_000, (index) => ({ ...write, value: index }));
+  const { page, problems, context } = await newPage(browser);
+  const counter = (/** @type {string} */ name) =>
+    page.locator(".counter", { hasText: name }).locator(".counter-value");
+  await page.goto(`${busy.url}/#/demo/now`);
+  await counter("need you").getByText("247", { exact: true }).waitFor();
+  await counter("agents active").getByText("254", { exact: true }).waitFor();
+  await page.locator("main li", { hasText: "197 more" }).waitFor();
+  const feed = page.locator("ol.feed");
+  await feed.getByText("late").first().waitFor();
+  await page.goto(`${busy.url}/#/demo/now?at=${events[0].revision}`);
+  await feed.getByText("failed t-246").waitFor();
+  assert.equal(await feed.getByText("late").count(), 0);
+  assert.ok(await page.locator(".spans a.span-failed").count() > 0);
+  const rates = await page.locator(".counter.wide rect title").allTextContents();
+  assert.ok(Number(rates.at(-1)) > 0, rates.join());
+  await page.goto(`${busy.url}/#/demo/agents/agent-1?at=${events[0].revision}`);
+  await page.locator("ol.feed").getByText("failed t-246").waitFor();
+  assert.deepEqual(problems, []);
+  await context.close();
+  await busy.stop();
+});
+
 test("tokens: an expired one signs out, and another one continues at the same place", async () => {
   const guarded = await TestServer.start("--tokens");
   await guarded.command("demo", { command: "task.create", task: "t-1", type: "write" });

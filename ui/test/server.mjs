@@ -145,15 +145,19 @@ export class TestServer {
   }
 
   /**
-   * Executes many commands, none of which may be refused.
+   * Executes many commands, none of which may be refused, and returns their results.
    * @param {string} workspace
    * @param {number} count
    * @param {(index: number) => Record<string, unknown>} command
+   * @returns {Promise<any[]>}
    */
   async many(workspace, count, command) {
     const commands = Array.from({ length: count }, (_, index) => command(index));
     const answers = await this.text(workspace, JSON.stringify(commands));
-    for (const { error } of JSON.parse(answers)) if (error) throw new Error(error.detail);
+    return JSON.parse(answers).map((/** @type {any} */ { error, result }) => {
+      if (error) throw new Error(error.detail);
+      return result;
+    });
   }
 
   /** The answer to a command of the API as it is written. @param {string} workspace @param {string} body */

@@ -19,7 +19,7 @@ import { agentActions } from "../lib/actions.mjs";
 import { app } from "../lib/app.mjs";
 import { count, duration, plural, preview } from "../lib/format.mjs";
 import { histogram } from "../lib/layout.mjs";
-import { useChanges, useNewestMessages, useQuery } from "../lib/hooks.mjs";
+import { useChanges, useEvents, useNewestMessages, useQuery } from "../lib/hooks.mjs";
 import { html } from "../lib/html.mjs";
 import { isRoutine, receiver, sentence } from "../lib/sentences.mjs";
 
@@ -30,8 +30,8 @@ const SHOWN = 20;
 
 /** How much an agent did in the last minutes. @param {{ agent: string }} props */
 function Activity({ agent }) {
-  const now = Date.now();
-  const times = (app.feed?.events ?? [])
+  const { events, end: now } = useEvents();
+  const times = events
     .filter((it) => it.agent === agent && !isRoutine(it))
     .map(({ time }) => new Date(time).getTime());
   const counts = histogram(times, now - ACTIVITY_MS, now, 30);
@@ -105,7 +105,7 @@ function AgentPage({ id }) {
     (/** @type {any} */ it) => it.parent === id && it.status === "active",
   );
   const tasks = useQuery("task.list", { agent: id, limit: LIMIT });
-  const events = useQuery("event.history", { source: id, limit: 200 });
+  const events = useQuery("event.history", { source: id, limit: 200, to: app.at }, { now: true });
   const inbox = useNewestMessages(SHOWN, { agent: id });
   const locks = useQuery("lock.list", { limit: LIMIT });
   const given = useQuery("handoff.list", { from: id, limit: LIMIT });
