@@ -612,6 +612,45 @@ test("Now counts everything, and shows the past as it was, also when much has ha
   await busy.stop();
 });
 
+test("the longest names fit into every screen", async () => {
+  const long = await TestServer.start();
+  const name = (/** @type {string} */ sign, length = 128) => sign.repeat(length);
+  const workspace = name("w", 64);
+  const agent = name("a");
+  const key = name("k", 512);
+  const pipeline = name("p", 119);
+  const run = (/** @type {any} */ command) => long.command(workspace, { agent, ...command });
+  await run({ command: "agent.register", capabilities: [name("c", 60)] });
+  await run({ command: "namespace.create", name: name("n") });
+  for (const namespace of ["shared", name("n")])
+    await run({ command: "state.set", namespace, key, value: name("v") });
+  await run({ command: "state.set", namespace: "shared", key: `${name("d")}/${name("e")}`, value: 1 });
+  await run({ command: "task.create", task: name("t", 119), type: name("y", 100) });
+  await run({ command: "message.send", to: name("b"), body: name("m", 300) });
+  await run({ command: "handoff.offer", to: name("b"), state: {}, reason: name("r", 200) });
+  await run({ command: "lock.acquire", name: name("l", 256), ttl_ms: 3_600_000 });
+  await run({ command: "pipeline.create", pipeline, stages: [{ name: name("s") }] });
+  const places = [
+    ...Object.keys(SCREENS).filter((it) => !/[/]/.test(it)),
+    ...[`agents/${agent}`, `tasks/${name("t", 119)}`, `pipelines/${pipeline}`],
+    ...[`state/shared/${key}`, `state/${name("n")}`],
+  ];
+  for (const width of [1280, 400]) {
+    const { page, context } = await newPage(browser, { viewport: { width, height: 860 } });
+    await page.addInitScript(`localStorage.setItem("baton.agent", "${agent}")`);
+    for (const place of places) {
+      await page.goto(`${long.url}/#/${workspace}/${place}`);
+      await page.locator(`main[data-place="${place.split("?")[0]}"]`).waitFor();
+      await page.getByText("Live", { exact: true }).waitFor();
+      await page.waitForLoadState("networkidle");
+      const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      assert.ok(over <= 0, `${place} is ${over} pixels too wide at ${width}`);
+    }
+    await context.close();
+  }
+  await long.stop();
+});
+
 test("tokens: an expired one signs out, and another one continues at the same place", async () => {
   const guarded = await TestServer.start("--tokens");
   await guarded.command("demo", { command: "task.create", task: "t-1", type: "write" });

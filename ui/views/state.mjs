@@ -30,7 +30,7 @@ function Tree({ branch, namespace, chosen, depth }) {
     ${
       depth > 0 &&
       html`<button type="button" class="tree-row" data-row aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>
-      <span aria-hidden="true">${isOpen ? "▾" : "▸"}</span> ${branch.name}/ <small class="faint">${branch.count}</small>
+      <span aria-hidden="true">${isOpen ? "▾" : "▸"}</span> <span class="name">${branch.name}/</span> <small class="faint">${branch.count}</small>
     </button>`
     }
     ${
@@ -44,7 +44,7 @@ function Tree({ branch, namespace, chosen, depth }) {
             data-row
             aria-current=${entry.key === chosen ? "true" : undefined}
             href=${app.href("state", [namespace, entry.key])}
-            >${entry.name} <small class="faint clip">${preview(entry.value, 40)}</small></a
+            ><span class="name">${entry.name}</span> <small class="faint clip">${preview(entry.value, 40)}</small></a
           >
         </li>`,
       )}
