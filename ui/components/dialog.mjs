@@ -1,17 +1,18 @@
 // Asks before something is done: says the effect, and takes what it needs.
 
 import { app } from "../lib/app.mjs";
+import { compact } from "../lib/json-text.mjs";
 import { classes, html, useEffect, useRef, useState } from "../lib/html.mjs";
 import { Copy, Problem } from "./basics.mjs";
 
 /** @import { Field } from "../lib/app.mjs" */
 
-/** @param {Field} field @param {string} text */
+/** What was filled in; JSON as its text. @param {Field} field @param {string} text */
 function read({ type, label, isOptional }, text) {
   if (type === "json") {
     if (text.trim() === "" && isOptional) return undefined;
     try {
-      return JSON.parse(text);
+      return compact(text);
     } catch (error) {
       throw new Error(`${label} is not JSON: ${/** @type {Error} */ (error).message}`);
     }
@@ -52,6 +53,11 @@ export function Dialog() {
     return () => /** @type {any} */ (before)?.focus?.();
   }, []);
   const { dialog } = app;
+  // A button that is disabled, as while the action runs, loses the focus to the page below.
+  useEffect(() => {
+    if (dialog?.error && !element.current?.contains(document.activeElement))
+      element.current?.querySelector(".confirm")?.focus();
+  }, [dialog?.error]);
   if (!dialog) return null;
   const fields = dialog.fields ?? [];
   const submit = (/** @type {any} */ event) => {

@@ -3,6 +3,7 @@
 import { diffLines } from "../lib/diff.mjs";
 import { preview } from "../lib/format.mjs";
 import { classes, html, useState } from "../lib/html.mjs";
+import { indented, numberText } from "../lib/json-text.mjs";
 
 /** How deep a tree is open at first. */
 const OPEN_DEPTH = 2;
@@ -14,9 +15,10 @@ function Node({ value, name, depth = 0 }) {
   const [isOpen, setOpen] = useState(depth < OPEN_DEPTH);
   const [max, setMax] = useState(MEMBERS_MAX);
   const label = name === undefined ? null : html`<span class="json-name">${name}: </span>`;
-  if (value === null || typeof value !== "object") {
-    const kind = value === null ? "null" : typeof value;
-    const text = typeof value === "string" ? `"${value}"` : String(value);
+  const digits = numberText(value);
+  if (value === null || typeof value !== "object" || digits) {
+    const kind = value === null ? "null" : digits ? "number" : typeof value;
+    const text = typeof value === "string" ? `"${value}"` : (digits ?? String(value));
     return html`<div class="json-row">${label}<span class=${`json-${kind}`}>${text}</span></div>`;
   }
   const members = Object.entries(value);
@@ -53,8 +55,8 @@ function Node({ value, name, depth = 0 }) {
   </div>`;
 }
 
-/** @param {{ value: any }} props */
-export function Json({ value }) {
+/** A value; `text` is its JSON, if that is known as it was written. @param {{ value: any, text?: string }} props */
+export function Json({ value, text }) {
   const [isRaw, setRaw] = useState(false);
   if (value === undefined) return html`<p class="faint pad">None.</p>`;
   if (typeof value === "string") return html`<pre class="text">${value}</pre>`;
@@ -64,7 +66,7 @@ export function Json({ value }) {
     </button>
     ${
       isRaw
-        ? html`<pre class="text">${JSON.stringify(value, null, 2)}</pre>`
+        ? html`<pre class="text">${text === undefined ? JSON.stringify(value, null, 2) : indented(text)}</pre>`
         : html`<${Node} value=${value} />`
     }
   </div>`;

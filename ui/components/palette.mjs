@@ -3,6 +3,7 @@
 import { app } from "../lib/app.mjs";
 import { classes, html, useEffect, useRef, useState } from "../lib/html.mjs";
 import { formatRoute, placeOf } from "../lib/route.mjs";
+import { token } from "../lib/session.mjs";
 import { nextTheme } from "../lib/theme.mjs";
 import { VIEWS } from "../lib/views.mjs";
 
@@ -27,7 +28,7 @@ const commands = () => [
     run: () => app.togglePause(),
   },
   { name: "Keyboard help", note: "?", run: () => void (app.isHelpOpen = true) },
-  { name: "Sign out", note: "forgets the token", run: () => app.signOut() },
+  ...(token() ? [{ name: "Sign out", note: "forgets the token", run: () => app.signOut() }] : []),
 ];
 
 /** @param {string} text @returns {Promise<Entry[]>} */

@@ -3,6 +3,7 @@
 import { app } from "../lib/app.mjs";
 import { useChanges } from "../lib/hooks.mjs";
 import { classes, html, useState } from "../lib/html.mjs";
+import { checkWorkspaceName } from "../lib/names.mjs";
 import { formatRoute } from "../lib/route.mjs";
 import { nextTheme, theme } from "../lib/theme.mjs";
 import { VIEWS } from "../lib/views.mjs";
@@ -19,6 +20,7 @@ const LIVE = {
   busy: ["good", "Live: the newest of many events, once per second"],
   lost: ["bad", "Disconnected"],
   limited: ["wait", "Polls every 2 s: the token may not watch everything"],
+  refused: ["bad", "The token is not for this workspace"],
 };
 
 function Rail() {
@@ -67,6 +69,7 @@ function WorkspaceSwitcher() {
         needs: "reader",
         fields: [{ name: "name", label: "Name" }],
         run: async ({ name: wanted }) => {
+          checkWorkspaceName(wanted);
           location.hash = formatRoute({ workspace: wanted, view: "now" });
           return `Showing ${wanted}`;
         },

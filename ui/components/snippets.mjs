@@ -1,6 +1,8 @@
 // How to begin, with the address of this server.
 
+import { cli } from "../lib/actions.mjs";
 import { app } from "../lib/app.mjs";
+import { quoted } from "../lib/command-line.mjs";
 import { html, useState } from "../lib/html.mjs";
 import { Copy } from "./basics.mjs";
 
@@ -8,8 +10,8 @@ import { Copy } from "./basics.mjs";
 const snippets = (url, workspace) => ({
   Demo: `BATON_URL=${url} baton demo --for 60s`,
   "Command line": `export BATON_URL=${url}
-baton --workspace ${workspace} task create summarise
-baton --workspace ${workspace} watch`,
+${cli`task create summarise`}
+${cli`watch`}`,
   Python: `import baton
 
 client = baton.connect("${url}")
@@ -20,7 +22,7 @@ ada.tasks.create("summarise", definition={"paper": 7})`,
 const baton = await connect("${url}");
 const ada = baton.workspace("${workspace}", { agent: "ada" });
 await ada.tasks.create("summarise", { definition: { paper: 7 } });`,
-  HTTP: `curl -sf ${url}/v1/${workspace}/tasks -H 'Baton-Agent: ada' \\
+  HTTP: `curl -sf ${quoted(`${url}/v1/${encodeURIComponent(workspace)}/tasks`)} -H 'Baton-Agent: ada' \\
   -H 'content-type: application/json' -d '{"type": "summarise"}'`,
 });
 

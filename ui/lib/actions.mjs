@@ -1,19 +1,27 @@
 // The actions of a person, each with its effect in words and its command.
 
 import { app } from "./app.mjs";
+import { commandLine } from "./command-line.mjs";
 import { receiver } from "./sentences.mjs";
 
 /** @import { Action, Field } from "./app.mjs" */
 /** @import { Workspace } from "@baton/sdk" */
+/** @import * as T from "../../sdk/js/src/generated/types.js" */
 
 /** @type {Field} */
 const NOTE = { name: "note", label: "Note", isOptional: true };
 /** @type {Field} */
 export const REASON = { name: "reason", label: "Reason", isOptional: true };
+/** @type {Field} */
+const TEXT = { name: "body", label: "Text" };
 
 export const here = () => /** @type {Workspace} */ (app.workspace);
-export const cli = (/** @type {string} */ command) =>
-  `baton --workspace ${app.route.workspace} ${command}`;
+/**
+ * The command of an action, as a template.
+ * @param {TemplateStringsArray} parts @param {...string | number} values
+ */
+export const cli = (parts, ...values) =>
+  `${commandLine`baton --workspace ${app.route.workspace}`} ${commandLine(parts, ...values)}`;
 /**
  * The token of a lease, hold or permit. It is shown to its holder only, and only the holder can use
  * it: an action in the name of the holder asks for it in that name.
@@ -25,8 +33,10 @@ const tokenOf = (before, now) => {
   throw new Error(`${before.holder} no longer holds it.`);
 };
 const ENDED = new Set(["completed", "failed", "cancelled"]);
+/** The states in which a request can be answered. */
+const OPEN = new Set(["waiting", "delivered"]);
 
-/** The actions on a task. @param {any} task @returns {Action[]} */
+/** The actions on a task. @param {T.Task} task @returns {Action[]} */
 export function taskActions(task) {
   const { id, status, lease } = task;
   /** @type {Action[]} */
@@ -36,18 +46,18 @@ export function taskActions(task) {
     actions.push({
       label: "Retry",
       effect: `${id} becomes available again under its own id, with as many attempts as at first.`,
-      cli: cli(`task retry ${id}`),
+      cli: cli`task retry ${id}`,
       fields: [REASON],
       run: (values) => here().tasks.retry(id, values),
     });
   }
-  if (lease) actions.push(reassign(task), releaseTask(task));
+  if (lease) actions.push(reassign(id, lease), releaseTask(id, lease));
   if (!ENDED.has(status)) {
     actions.push({
       label: "Cancel",
       effect: `${id} is cancelled, with its subtasks and the tasks that depend on it.`,
       isDangerous: true,
-      cli: cli(`task cancel ${id}`),
+      cli: cli`task cancel ${id}`,
       fields: [REASON],
       run: (values) => here().tasks.cancel(id, values),
     });
@@ -57,7 +67,7 @@ export function taskActions(task) {
 
 /**
  * The verdicts of a review: `effects` are those of Retry, Approve and Reject.
- * @param {string} command @param {string[]} effects
+ * @param {(verdict: string) => string} command @param {string[]} effects
  * @param {(verdict: any, values: any) => Promise<any>} run @returns {Action[]}
  */
 export const reviews = (command, effects, run) =>
@@ -70,14 +80,14 @@ export const reviews = (command, effects, run) =>
     effect: /** @type {string} */ (effects[index]),
     fields: [NOTE],
     isDangerous: verdict === "fail",
-    cli: cli(`${command} ${verdict}`),
+    cli: command(/** @type {string} */ (verdict)),
     run: (/** @type {any} */ values) => run(verdict, values),
   }));
 
 /** @param {string} id @returns {Action[]} */
 const taskReviews = (id) =>
   reviews(
-    `task review ${id}`,
+    (verdict) => cli`task review ${id} ${verdict}`,
     [
       `${id} returns to its queue; the note tells the next worker why.`,
       `${id} is completed with the result so far.`,
@@ -86,12 +96,12 @@ const taskReviews = (id) =>
     (verdict, values) => here().tasks.review(id, verdict, values),
   );
 
-/** @param {any} task @returns {Action} */
-const releaseTask = ({ id, lease }) => ({
+/** @param {string} id @param {T.Lease} lease @returns {Action} */
+const releaseTask = (id, lease) => ({
   label: "Release",
   effect: `${lease.holder} loses its lease of ${id}, and another agent can claim it.`,
   isDangerous: true,
-  cli: cli(`--agent ${lease.holder} task release ${id} --token TOKEN`),
+  cli: cli`--agent ${lease.holder} task release --token TOKEN ${id}`,
   fields: [REASON],
   run: async (values) => {
     const { tasks } = here().as(lease.holder);
@@ -99,12 +109,12 @@ const releaseTask = ({ id, lease }) => ({
   },
 });
 
-/** @param {any} task @returns {Action} */
-const reassign = ({ id, lease }) => ({
+/** @param {string} id @param {T.Lease} lease @returns {Action} */
+const reassign = (id, lease) => ({
   label: "Reassign",
   effect: `${id} is offered to another agent. ${lease.holder} keeps it until that agent accepts.`,
   fields: [{ name: "to", label: "Agent" }, REASON],
-  cli: cli(`--agent ${lease.holder} handoff offer AGENT --task ${id} --token TOKEN`),
+  cli: cli`--agent ${lease.holder} handoff offer AGENT --task ${id} --token TOKEN`,
   run: async ({ to, reason }) => {
     const { tasks, handoffs } = here().as(lease.holder);
     const token = tokenOf(lease, (await tasks.get(id)).lease);
@@ -112,7 +122,7 @@ const reassign = ({ id, lease }) => ({
   },
 });
 
-/** The actions on a hand-off. @param {any} handoff @returns {Action[]} */
+/** The actions on a hand-off. @param {T.Handoff} handoff @returns {Action[]} */
 export function handoffActions(handoff) {
   const { id, status, approval, digest, from, task, to } = handoff;
   if (!["offered", "approved", "delivered"].includes(status)) return [];
@@ -124,7 +134,7 @@ export function handoffActions(handoff) {
       label: "Approve",
       effect: `${receiver(to)} can accept ${what} from ${from}. The approval holds for exactly this proposal.`,
       fields: [REASON],
-      cli: cli(`handoff approve ${id}`),
+      cli: cli`handoff approve ${id}`,
       run: (values) => here().handoffs.approve(id, { digest, ...values }),
     });
     actions.push({
@@ -132,7 +142,7 @@ export function handoffActions(handoff) {
       effect: `${from} keeps ${what}, with a renewed lease.`,
       isDangerous: true,
       fields: [REASON],
-      cli: cli(`handoff reject ${id}`),
+      cli: cli`handoff reject ${id}`,
       run: (values) => here().handoffs.reject(id, values),
     });
   }
@@ -141,31 +151,31 @@ export function handoffActions(handoff) {
     effect: `The offer ends in the name of ${from}, which keeps ${what}.`,
     isDangerous: true,
     fields: [REASON],
-    cli: cli(`--agent ${from} handoff cancel ${id}`),
+    cli: cli`--agent ${from} handoff cancel ${id}`,
     run: (values) => here().as(from).handoffs.cancel(id, values),
   });
   return actions;
 }
 
-/** @param {any} lock @returns {Action | undefined} */
+/** @param {T.Lock} lock @returns {Action | null | undefined} */
 export const lockAction = ({ name, hold, waiters }) =>
   hold && {
     label: "Release",
-    effect: `${hold.holder} loses the lock ${name}. ${waiters.length > 0 ? `${waiters[0].agent} gets it.` : "It is free."} Writes of ${hold.holder} under its token are rejected from then on.`,
+    effect: `${hold.holder} loses the lock ${name}. ${waiters[0] ? `${waiters[0].agent} gets it.` : "It is free."} Writes of ${hold.holder} under its token are rejected from then on.`,
     isDangerous: true,
-    cli: cli(`--agent ${hold.holder} lock release ${name} --token TOKEN`),
+    cli: cli`--agent ${hold.holder} lock release --token TOKEN ${name}`,
     run: async () => {
       const { locks } = here().as(hold.holder);
       return locks.release(name, tokenOf(hold, (await locks.get(name)).hold));
     },
   };
 
-/** @param {string} name @param {any} permit @returns {Action} */
+/** @param {string} name @param {T.Permit} permit @returns {Action} */
 export const permitAction = (name, permit) => ({
   label: "Release",
   effect: `${permit.holder} loses its permit of ${name}.`,
   isDangerous: true,
-  cli: cli(`--agent ${permit.holder} semaphore release ${name} --token TOKEN`),
+  cli: cli`--agent ${permit.holder} semaphore release --token TOKEN ${name}`,
   run: async () => {
     const { semaphores } = here().as(permit.holder);
     const { holders } = await semaphores.get(name);
@@ -177,7 +187,7 @@ export const permitAction = (name, permit) => ({
   },
 });
 
-/** @param {any} agent @returns {Action[]} */
+/** @param {{ id: string, status?: string }} agent @returns {Action[]} */
 export const agentActions = ({ id, status }) => [
   messageAction(id),
   ...(status === "active"
@@ -187,78 +197,62 @@ export const agentActions = ({ id, status }) => [
           effect: `The session of ${id} ends: its locks are released, its tasks become available again.`,
           needs: "operator",
           isDangerous: true,
-          cli: cli(`agent leave ${id}`),
-          run: () => here().agents.leave(id),
+          cli: cli`agent leave ${id}`,
+          run: () => here().agents.leave({ agent: id }),
         }),
       ]
     : []),
 ];
 
-/** @param {string} to @param {{ thread?: string, reply_to?: string }} [more] @returns {Action} */
-export const messageAction = (to, more = {}) => ({
-  label: more.reply_to ? "Reply" : "Send message",
-  effect: `${to} receives it in its inbox, from ${app.agent}.`,
-  fields: [{ name: "body", label: "Text" }, ...(to ? [] : [{ name: "to", label: "Agent" }])],
-  cli: cli(`message send ${to || "AGENT"} TEXT`),
-  run: ({ body, to: other }) => here().messages.send(other ?? to, body, more),
+/** @param {string} to - The receiver is asked for if it is empty. @returns {Action} */
+export const messageAction = (to) => ({
+  label: "Send message",
+  effect: to ? `${to} receives it in its inbox, from ${app.agent}.` : `It is from ${app.agent}.`,
+  fields: [TEXT, ...(to ? [] : [{ name: "to", label: "Agent" }])],
+  cli: cli`message send ${to || "AGENT"} TEXT`,
+  run: ({ body, to: other }) => here().messages.send(other ?? to, body),
 });
 
-/** @param {any} message @returns {Action} */
+/** The reply to a message: the answer, if its sender waits for one. @param {T.Message} message @returns {Action} */
+export const replyAction = ({ id, from, to, request, status }) =>
+  request && OPEN.has(status)
+    ? {
+        label: "Reply",
+        effect: `${from} waits for the answer of ${to}, and receives this one in its name.`,
+        fields: [TEXT],
+        cli: cli`--agent ${to} message reply ${id} TEXT`,
+        run: ({ body }) => here().as(to).messages.reply(id, { body }),
+      }
+    : {
+        label: "Reply",
+        effect: `${from} receives it in its inbox, from ${app.agent}.`,
+        fields: [TEXT],
+        cli: cli`message send --reply-to ${id} ${from} TEXT`,
+        run: ({ body }) => here().messages.send(from, body, { reply_to: id }),
+      };
+
+/** @param {T.Message} message @returns {Action} */
 export const requeueAction = ({ id, to }) => ({
   label: "Deliver again",
-  effect: `The message returns to the inbox of ${to}.`,
-  cli: cli(`inbox requeue ${id}`),
-  run: () => here().inbox.requeue(id),
+  effect: `The message returns to the inbox of ${to}, in the name of ${to}.`,
+  cli: cli`--agent ${to} inbox requeue ${id}`,
+  run: () => here().as(to).inbox.requeue(id),
 });
 
-/** @param {any} entry @returns {Action} */
-export const editAction = ({ namespace, key, value, version }) => ({
-  label: "Edit",
-  effect: `Writes a new version of ${namespace}/${key}, if it still has version ${version}.`,
-  fields: [
-    {
-      name: "value",
-      label: "Value (JSON)",
-      type: "json",
-      value: JSON.stringify(value, null, 2),
-    },
-  ],
-  cli: cli(`state set ${key} JSON --namespace ${namespace} --expected-version ${version}`),
-  run: ({ value: next }) =>
-    here().state.in(namespace).set(key, next, { expected_version: version }),
-});
-
-/** @param {any} entry @returns {Action} */
-export const deleteAction = ({ namespace, key, version }) => ({
-  label: "Delete",
-  effect: `Deletes ${namespace}/${key}, if it still has version ${version}. Its history is kept.`,
-  isDangerous: true,
-  cli: cli(`state delete ${key} --namespace ${namespace} --expected-version ${version}`),
-  run: () => here().state.in(namespace).delete(key, { expected_version: version }),
-});
-
-/** @param {any} entry @param {any} change @returns {Action} */
-export const revertAction = ({ namespace, key, version }, { revision, new_value }) => ({
-  label: "Revert to this",
-  effect: `Writes the value of revision ${revision} as a new version. Nothing is removed from history.`,
-  isDangerous: true,
-  run: () => here().state.in(namespace).set(key, new_value, { expected_version: version }),
-});
-
-/** @param {any} checkpoint @returns {Action[]} */
+/** @param {T.Checkpoint} checkpoint @returns {Action[]} */
 export const checkpointActions = ({ id, task, label }) => [
   {
     label: "Restore",
     effect: `${id} becomes the current checkpoint of ${task}: the next one continues from it. Later ones are kept.`,
     isDangerous: true,
-    cli: cli(`checkpoint restore ${id}`),
+    cli: cli`checkpoint restore ${id}`,
     run: () => here().checkpoints.restore(id),
   },
   {
     label: "Fork",
     effect: `Another task starts with a copy of ${id}.`,
     fields: [{ name: "task", label: "New task or unit of work" }],
-    cli: cli(`checkpoint fork ${id} TASK`),
+    cli: cli`checkpoint fork ${id} TASK`,
     run: ({ task: other }) => here().checkpoints.fork(id, other),
   },
   {
@@ -274,40 +268,15 @@ export const checkpointActions = ({ id, task, label }) => [
 export const createTaskAction = () => ({
   label: "New task",
   effect: "A waiting agent that can do it gets it at once.",
-  cli: cli("task create TYPE"),
+  cli: cli`task create TYPE`,
   fields: [
     { name: "type", label: "Type" },
     { name: "description", label: "Description", isOptional: true },
     { name: "definition", label: "Definition (JSON)", type: "json", isOptional: true },
     { name: "assigned_agent", label: "Only this agent", isOptional: true },
   ],
-  run: async ({ type, ...values }) => {
-    const given = Object.entries(values).filter(([, value]) => value !== undefined);
-    const { id } = await here().tasks.create(type, Object.fromEntries(given));
+  run: async ({ definition, ...values }) => {
+    const { id } = await app.write({ command: "task.create", ...values }, { definition });
     return `Created ${id}`;
   },
 });
-
-/** @returns {Action} */
-export const declareAction = () => ({
-  label: "New contract",
-  effect: "You depend on these keys: writes that break them are reported, or refused.",
-  cli: cli("contract declare NAME KEY"),
-  fields: [
-    { name: "name", label: "Name" },
-    { name: "keys", label: "Keys (JSON)", type: "json", value: '[{"key": "shared/plan", "type": "object"}]' },
-    { name: "on_break", label: "A write that breaks it", type: "select", options: ["warn", "refuse"] },
-  ],
-  run: ({ name, keys, on_break }) => here().contracts.declare(name, keys, { on_break }),
-});
-
-/** @param {any} contract @returns {Action[]} */
-export const contractActions = ({ name, owner }) => [
-  {
-    label: "Delete",
-    effect: `What ${owner} expects is no longer checked.`,
-    isDangerous: true,
-    cli: cli(`contract delete ${name} --force`),
-    run: () => here().contracts.delete(name, { force: true }),
-  },
-];

@@ -4,7 +4,9 @@ import { Feed } from "./feed.mjs";
 import { sourceOf } from "./feed-source.mjs";
 import { Lists } from "./lists.mjs";
 import { parseMoment } from "./moment.mjs";
+import { firstWorkspace, isWorkspaceName } from "./names.mjs";
 import { Queries } from "./queries.mjs";
+import * as requests from "./requests.mjs";
 import { formatRoute, parseRoute } from "./route.mjs";
 import * as session from "./session.mjs";
 import { Store } from "./store.mjs";
@@ -35,6 +37,7 @@ import { Store } from "./store.mjs";
 
 /** @typedef {{ id: number, text: string, hint?: string, isBad: boolean }} Notice */
 
+const OPEN_TO_ALL = "Signed out. This server requires no token.";
 const NOTICE_MS = 6_000;
 /** How often lists of tasks read what has changed. */
 const TICK_MS = 250;
@@ -107,7 +110,10 @@ class App {
     }
   }
 
-  /** Forgets the token. @param {any} [problem] - Why, if the server said so. */
+  /**
+   * Forgets the token. Without one, the server may still be open to everyone.
+   * @param {any} [problem] - Why, if the server said so.
+   */
   signOut(problem) {
     session.keepToken(undefined);
     this.feed?.stop();
@@ -116,26 +122,26 @@ class App {
     this.store.clear();
     this.queries.clear();
     Object.assign(this, { phase: "signin", problem, dialog: undefined });
-    this.changed();
+    if (problem) this.changed();
+    else void this.signIn().then(() => this.phase === "open" && this.notify(OPEN_TO_ALL));
   }
 
   async #listWorkspaces() {
-    const handle = this.client?.workspace(session.lastWorkspace() || "default");
-    const listed = await handle?.workspaces({ limit: 1_000 }).catch(() => undefined);
-    this.workspaces = listed?.workspaces.map(({ id }) => id) ?? [];
+    if (this.client)
+      this.workspaces = await session.workspaces(this.client, this.grant, this.agent);
     this.changed();
   }
 
   #moved() {
     this.route = parseRoute(location.hash);
+    Object.assign(this, { dialog: undefined, isPaletteOpen: false, isHelpOpen: false });
     if (this.phase !== "open" || !this.client) return this.changed();
     const { workspace } = this.route;
-    if (workspace === "") {
-      const kept = session.lastWorkspace();
-      const [first = "default"] = this.workspaces;
-      const isKnown =
-        kept !== "" && (this.workspaces.length === 0 || this.workspaces.includes(kept));
-      location.replace(formatRoute({ workspace: isKnown ? kept : first, view: "now" }));
+    if (!isWorkspaceName(workspace)) {
+      if (workspace !== "") this.notify(`No workspace can be named ${workspace}`, { isBad: true });
+      const last = session.lastWorkspace();
+      const first = firstWorkspace(last, this.workspaces, this.grant.workspaces);
+      location.replace(formatRoute({ workspace: first, view: "now" }));
       return;
     }
     if (this.workspace?.name !== workspace) this.#openWorkspace(workspace);
@@ -206,24 +212,18 @@ class App {
   /** @param {any} command @param {number | undefined} at */
   ask(command, at) {
     if (!this.workspace) return Promise.reject(new Error("no workspace is open"));
-    if (command.command === "inbox.list" && !command.agent)
-      return this.#askWithoutAgent(command, at);
+    if (requests.isPlain(command)) return requests.ask(this.client, this.workspace, command, at);
     const handle = at === undefined ? this.workspace : this.workspace.at(at);
     return /** @type {Promise<any>} */ (handle.execute(command));
   }
 
   /**
-   * The agent of `inbox.list` is the owner of the inbox, and the SDK names the one that acts: without
-   * any, the messages of all inboxes are listed.
-   * @param {any} command
-   * @param {number | undefined} at
+   * Executes a command with fields that are JSON as a person wrote it.
+   * @param {Record<string, unknown>} command
+   * @param {Record<string, string | undefined>} texts
    */
-  async #askWithoutAgent(command, at) {
-    const path = `/v1/${encodeURIComponent(this.workspace?.name ?? "")}/commands`;
-    const body = JSON.stringify({ ...command, at });
-    const headers = { "content-type": "application/json" };
-    const response = await this.client?.fetch(path, { method: "POST", headers, body });
-    return response?.json();
+  write(command, texts) {
+    return requests.write(this.client, this.workspace, command, texts);
   }
 
   /** @param {Role} needed */

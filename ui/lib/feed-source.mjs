@@ -12,7 +12,7 @@ export const sourceOf = (workspace) => ({
     const { revision, result } = await workspace.execute(command, { signal });
     return { revision, oldest: result.oldest, events: [...result.events].reverse() };
   },
-  watch: (from, signal) => watch(workspace.name, from, signal),
+  watch: (from, signal) => watch(workspace, from, signal),
   isThere: (ms) =>
     fetch("/healthz", { signal: AbortSignal.timeout(ms) })
       .then(({ ok }) => ok)
@@ -21,11 +21,11 @@ export const sourceOf = (workspace) => ({
 
 /**
  * Batches of events, until the signal is aborted.
- * @param {string} workspace
+ * @param {Workspace} workspace
  * @param {number} from
  * @param {AbortSignal} signal
  */
-async function* watch(workspace, from, signal) {
+async function* watch({ name, agent }, from, signal) {
   const worker = new Worker(new URL("feed-worker.mjs", import.meta.url), { type: "module" });
   /** @type {any[]} */
   const arrived = [];
@@ -38,7 +38,8 @@ async function* watch(workspace, from, signal) {
   worker.onerror = () => put({ error: { kind: "unavailable", message: "the worker failed" } });
   signal.addEventListener("abort", () => put({ error: signal.reason }), { once: true });
   const sdk = import.meta.resolve("@baton/sdk");
-  worker.postMessage({ sdk, url: location.origin, settings: settings(), workspace, from });
+  const order = { sdk, url: location.origin, settings: settings(agent), workspace: name, from };
+  worker.postMessage(order);
   try {
     for (;;) {
       const next = arrived.shift();

@@ -7,7 +7,7 @@
 //            ▼  │ visible               │
 //           rest ◀──── hidden ──────────┘
 
-/** @typedef {"connecting" | "live" | "busy" | "lost" | "limited"} FeedState */
+/** @typedef {"connecting" | "live" | "busy" | "lost" | "limited" | "refused"} FeedState */
 
 /** How many events are kept for the pages. */
 const KEPT = 4_000;
@@ -112,7 +112,7 @@ export class Feed {
     // A token for some namespaces may not watch everything. The pages ask from time to time.
     if (String(code).startsWith("access.") && /token|jwt/.test(String(code)))
       this.#on.denied(error);
-    else this.#become("limited");
+    else this.#become(code === "access.workspace" ? "refused" : "limited");
   }
 
   async #follow() {

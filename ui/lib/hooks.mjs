@@ -6,6 +6,12 @@ import { TaskRows } from "./task-rows.mjs";
 
 /** @import { Source } from "./task-rows.mjs" */
 
+/** The longest list that the server answers with. */
+const MESSAGES_MAX = 10_000;
+
+/** As many events of the past are shown as of the present at first. */
+const EVENTS_MAX = 2_000;
+
 /** Renders the component again when something has changed. */
 export function useChanges() {
   const [, again] = useReducer((/** @type {number} */ n) => n + 1, 0);
@@ -37,6 +43,39 @@ export function useQuery(command, fields = {}, { now = false } = {}) {
     refresh: () => void app.queries.refresh(query),
     revision: query.revision,
   };
+}
+
+/**
+ * The last events up to the moment that is shown, oldest first, and the time of that moment.
+ * @returns {{ events: any[], end: number }}
+ */
+export function useEvents() {
+  const { at, feed } = app;
+  const isPast = at !== undefined;
+  const fields = { limit: EVENTS_MAX, to: at };
+  const { data } = useQuery(isPast ? "event.history" : undefined, fields, { now: true });
+  const past = useMemo(() => [...(data?.events ?? [])].reverse(), [data]);
+  if (!isPast) return { events: feed?.events ?? [], end: Date.now() };
+  return { events: past, end: Date.parse(past.at(-1)?.time) || Date.now() };
+}
+
+/**
+ * The newest messages, oldest first. `inbox.list` begins with the oldest, so the history says where
+ * the newest begin; those that are sent from then on are added.
+ * @param {number} wanted - How many.
+ * @param {{ agent?: string }} [of] - Only those to this agent.
+ * @param {boolean} [isAsked] - Nothing is asked otherwise.
+ * @returns {{ data: any, error: any, isCut: boolean }} `isCut`: there are older ones.
+ */
+export function useNewestMessages(wanted, of = {}, isAsked = true) {
+  const subject = `inbox/${of.agent ?? "*"}/*`;
+  const sent = { type: "message.sent", subject, limit: wanted + 1, to: app.at };
+  const history = useQuery(isAsked ? "event.history" : undefined, sent, { now: true });
+  const before = history.data?.events[wanted]?.message;
+  const isKnown = isAsked && (history.data || history.error);
+  const fields = { ...of, cursor: before, limit: MESSAGES_MAX };
+  const { data, error } = useQuery(isKnown ? "inbox.list" : undefined, fields);
+  return { data, error, isCut: before !== undefined };
 }
 
 /**

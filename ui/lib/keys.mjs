@@ -13,8 +13,11 @@ let startedAt = 0;
 /** Whether a key is meant for what is being typed into. @param {EventTarget | null} target */
 function isTyping(target) {
   const element = /** @type {HTMLElement | null} */ (target);
-  return Boolean(element?.closest?.("input:not([type=range]), textarea, select, dialog"));
+  return Boolean(element?.closest?.("input:not([type=range]), textarea, select"));
 }
+
+/** Whether a dialog is open, which has all keys, wherever the focus is. */
+const isModal = () => document.querySelector("dialog[open]") !== null;
 
 /** Moves the focus to the next row of a list. @param {number} by */
 function moveInList(by) {
@@ -48,9 +51,10 @@ function onKey(event) {
   if (app.phase !== "open") return;
   if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
     event.preventDefault();
-    openPalette();
+    if (!isModal()) openPalette();
     return;
   }
+  if (isModal()) return;
   if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
   if (Date.now() - startedAt < SEQUENCE_MS) {
     startedAt = 0;

@@ -3,8 +3,9 @@
 import { REASON, cli, here, reviews } from "./actions.mjs";
 
 /** @import { Action } from "./app.mjs" */
+/** @import * as T from "../../sdk/js/src/generated/types.js" */
 
-/** @param {any} pipeline @returns {Action[]} */
+/** @param {T.Pipeline} pipeline @returns {Action[]} */
 export const pipelineActions = ({ name, status }) =>
   ["created", "running"].includes(status)
     ? [
@@ -13,7 +14,7 @@ export const pipelineActions = ({ name, status }) =>
           effect: `Running stages of ${name} fail, pending ones are skipped, and open tasks are cancelled.`,
           isDangerous: true,
           fields: [REASON],
-          cli: cli(`pipeline abort ${name}`),
+          cli: cli`pipeline abort ${name}`,
           run: (values) => here().pipelines.abort(name, values),
         },
       ]
@@ -22,7 +23,7 @@ export const pipelineActions = ({ name, status }) =>
 /** @param {string} pipeline @param {string} name @returns {Action[]} */
 const stageReviews = (pipeline, name) =>
   reviews(
-    `pipeline review ${pipeline} ${name}`,
+    (verdict) => cli`pipeline review ${pipeline} ${name} ${verdict}`,
     [
       `${name} can be started again; the note tells the next worker why.`,
       `${name} is completed with the submitted output.`,
@@ -31,7 +32,7 @@ const stageReviews = (pipeline, name) =>
     (verdict, values) => here().pipelines.reviewStage(pipeline, name, verdict, values),
   );
 
-/** @param {string} pipeline @param {any} stage @returns {Action[]} */
+/** @param {string} pipeline @param {T.Stage} stage @returns {Action[]} */
 export function stageActions(pipeline, { name, status }) {
   /** @type {Action[]} */
   const actions = status === "waiting_review" ? stageReviews(pipeline, name) : [];
@@ -39,7 +40,7 @@ export function stageActions(pipeline, { name, status }) {
     actions.push({
       label: "Retry stage",
       effect: `${name} runs again; a failed pipeline runs again too.`,
-      cli: cli(`pipeline retry ${pipeline} ${name}`),
+      cli: cli`pipeline retry ${pipeline} ${name}`,
       run: () => here().pipelines.retryStage(pipeline, name),
     });
   }
@@ -49,7 +50,7 @@ export function stageActions(pipeline, { name, status }) {
       effect: `${name} is skipped, its open tasks are cancelled, and the stages that follow become ready.`,
       isDangerous: true,
       fields: [REASON],
-      cli: cli(`pipeline skip ${pipeline} ${name}`),
+      cli: cli`pipeline skip ${pipeline} ${name}`,
       run: (values) => here().pipelines.skipStage(pipeline, name, values),
     });
   }

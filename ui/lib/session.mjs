@@ -2,7 +2,9 @@
 // both.
 
 import { connect } from "@baton/sdk";
+import { isAgentName, isWorkspaceName } from "./names.mjs";
 
+/** @import { Client } from "@baton/sdk" */
 /** @typedef {"reader" | "worker" | "operator" | "admin"} Role */
 /** @typedef {{ role: Role, agent?: string, workspaces?: string[], namespaces?: string[] }} Grant */
 
@@ -21,20 +23,26 @@ export function keepToken(value) {
   else sessionStorage.setItem(TOKEN, value);
 }
 
-export const agentName = () => localStorage.getItem(AGENT) || AGENT_DEFAULT;
+/** A name that is kept, if it is one: an earlier version kept any text. @param {string} item @param {(name: string) => boolean} isName */
+function kept(item, isName) {
+  const name = localStorage.getItem(item) ?? "";
+  return isName(name) ? name : "";
+}
+
+export const agentName = () => kept(AGENT, isAgentName) || AGENT_DEFAULT;
 /** @param {string} name */
 export const keepAgentName = (name) => localStorage.setItem(AGENT, name);
 
-export const lastWorkspace = () => localStorage.getItem(WORKSPACE) ?? "";
+export const lastWorkspace = () => kept(WORKSPACE, isWorkspaceName);
 /** @param {string} name */
 export const keepWorkspace = (name) => localStorage.setItem(WORKSPACE, name);
 
 /** @param {Grant} grant @param {Role} needed */
 export const mayAs = ({ role }, needed) => ROLES.indexOf(role) >= ROLES.indexOf(needed);
 
-/** How this tab connects. */
-export const settings = () => ({
-  ...{ token: token(), agent: agentName() },
+/** How this tab connects. @param {string} [agent] - The agent that acts. */
+export const settings = (agent = agentName()) => ({
+  ...{ token: token(), agent },
   ...{ silenceMaxMs: 12_000, backoffMaxMs: 2_000 },
 });
 
@@ -52,6 +60,18 @@ export async function open() {
     /** @type {Promise<Grant>} */ (asked),
   ]);
   return { client, grant, agent: grant.agent ?? agentName() };
+}
+
+/**
+ * The names of the workspaces. A token for some workspaces may not list any: those that it names are
+ * known.
+ * @param {Client} client @param {Grant} grant @param {string} agent
+ */
+export async function workspaces(client, grant, agent) {
+  if (grant.workspaces) return grant.workspaces.filter(isWorkspaceName);
+  const handle = client.workspace(lastWorkspace() || "default", { agent });
+  const listed = await handle.workspaces({ limit: 1_000 }).catch(() => undefined);
+  return listed?.workspaces.map(({ id }) => id) ?? [];
 }
 
 /** Whether an error says that the token is missing or not valid. @param {any} error */

@@ -154,6 +154,39 @@ test("the keyboard alone is enough: palette, list, action, time", async () => {
   await context.close();
 });
 
+test("an open dialog has all keys, also after a refusal, and ends with its page", async () => {
+  const { page, context } = await newPage(browser);
+  const run = (/** @type {any} */ command) => server.command("demo", command);
+  await run({ command: "agent.register", agent: "brief" });
+  await open(page, "agents/brief", "What it did");
+  const dialog = page.getByRole("dialog");
+  await page.getByRole("button", { name: "End session" }).click();
+  await dialog.waitFor();
+  await page.evaluate("document.activeElement.blur()");
+  await page.keyboard.press("g");
+  await page.keyboard.press("t");
+  await page.keyboard.press("/");
+  await page.keyboard.press("Control+k");
+  assert.equal(await page.locator("dialog[open]").count(), 1);
+  assert.match(page.url(), /agents\/brief$/);
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+  await open(page, "state/shared/plan%2Foutline", "Versions");
+  await page.getByRole("button", { name: "Edit" }).click();
+  const figures = { command: "state.set", agent: "lin", namespace: "shared", key: "plan/outline" };
+  await run({ ...figures, value: { title: "Tides", parts: [] } });
+  await page.locator("dialog .confirm").click();
+  await page.getByRole("alert").waitFor();
+  await page.locator("dialog :focus").waitFor();
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Edit" }).click();
+  await dialog.waitFor();
+  await page.evaluate("history.back()");
+  await dialog.waitFor({ state: "detached" });
+  await context.close();
+});
+
 test("a page shows any moment of the past", async () => {
   const { page, problems, context } = await newPage(browser);
   await server.command("demo", {
@@ -200,6 +233,54 @@ test("a row changes in place, and an entry is edited at its version and reverted
   await page.getByRole("button", { name: "Revert to this" }).first().click();
   await page.locator("dialog .confirm").click();
   await page.locator(".json-string").getByText("Tides").first().waitFor();
+  assert.deepEqual(problems, []);
+  await context.close();
+});
+
+test("a value is written as it was, whatever numbers it has", async () => {
+  const { page, problems, context } = await newPage(browser);
+  const exact = '{ "id": 9007199254740993,\n  "f":1.0 }';
+  const place = '"namespace":"shared","key":"exact"';
+  const write = (/** @type {string} */ value) =>
+    server.text("demo", `{"command":"state.set","agent":"lin",${place},"value":${value}}`);
+  const value = async (/** @type {string} */ key) => {
+    const answer = await server.text("demo", `{"command":"state.get",${place.replace("exact", key)}}`);
+    return /"value":([^]*),"version"/.exec(answer)?.[1];
+  };
+  const confirm = async (/** @type {string} */ label) => {
+    await page.locator("dialog .confirm").click();
+    await page.locator("dialog").waitFor({ state: "detached" });
+    await page.getByText(`${label}: done`).first().waitFor();
+  };
+  await write(exact);
+  await open(page, "state/shared/exact", "Versions");
+  await page.locator(".json-number").getByText("9007199254740993").waitFor();
+  await page.getByRole("button", { name: "Edit" }).click();
+  await confirm("Edit");
+  assert.equal(await value("exact"), exact);
+  await page.locator("dd").getByText("2", { exact: true }).waitFor();
+  await page.getByRole("button", { name: "Edit" }).click();
+  assert.equal(await page.locator("textarea").inputValue(), '{\n  "id": 9007199254740993,\n  "f": 1.0\n}');
+  await page.locator("textarea").fill('{"id": 12345678901234567890}');
+  await confirm("Edit");
+  assert.equal(await value("exact"), '{"id":12345678901234567890}');
+  await page.locator("dd").getByText("3", { exact: true }).waitFor();
+  await page.getByRole("button", { name: "Revert to this" }).last().click();
+  await confirm("Revert to this");
+  assert.equal(await value("exact"), exact);
+  await page.getByRole("button", { name: "New entry" }).click();
+  await page.locator("dialog input[name=key]").fill("exact-too");
+  await page.locator("textarea").fill("[-0, 1E2]");
+  await confirm("New entry");
+  assert.equal(await value("exact-too"), "[-0,1E2]");
+  await open(page, "tasks", "22");
+  await page.getByRole("button", { name: "New task" }).click();
+  await page.locator("dialog input[name=type]").fill("exact");
+  await page.locator("textarea").fill("9007199254740993");
+  await page.locator("dialog .confirm").click();
+  await page.getByText("Created").waitFor();
+  const tasks = await server.text("demo", '{"command":"task.list","type":"exact"}');
+  assert.match(tasks, /"definition":9007199254740993,/);
   assert.deepEqual(problems, []);
   await context.close();
 });
@@ -287,6 +368,50 @@ test("a hand-off is approved by a person", async () => {
   await context.close();
 });
 
+test("a session is ended, a dead message delivered again, a request answered", async () => {
+  const { page, problems, context } = await newPage(browser);
+  const run = (/** @type {any} */ command) => server.command("demo", command);
+  const confirm = () => page.locator("dialog .confirm").click();
+  for (const agent of ["asked", "leaver"]) await run({ command: "agent.register", agent });
+  await open(page, "agents/leaver", "What it did");
+  await page.getByRole("button", { name: "End session" }).click();
+  await confirm();
+  await page.locator("h1 + span").getByText("left").waitFor();
+  const { id } = await run({ command: "message.send", agent: "lin", to: "asked", body: "dying" });
+  const receive = { command: "inbox.receive", agent: "asked", redeliver_ms: 100, wait_ms: 5_000 };
+  for (let delivery = 0; delivery < 10; delivery += 1) await run(receive);
+  await open(page, `messages/${id}`, "dead");
+  await page.getByRole("button", { name: "Deliver again" }).click();
+  await page.locator(".message .status", { hasText: "waiting" }).waitFor();
+  await run({ command: "inbox.ack", agent: "asked", messages: [id] });
+  await run({ command: "handler.register", agent: "asked", handler: "agent:asked" });
+  const body = "which colour?";
+  const ask = { command: "message.request", agent: "lin", to: "asked", body, timeout_ms: 60_000 };
+  const answered = run(ask);
+  await open(page, "messages", "Conversations");
+  await page.locator("main a", { hasText: body }).click();
+  await page.locator(".message", { hasText: body }).getByRole("button", { name: "Reply" }).click();
+  await page.getByRole("dialog").getByText("--agent asked message reply").waitFor();
+  await page.locator("dialog input").fill("green");
+  await confirm();
+  assert.equal((await answered).body, "green");
+  assert.deepEqual(problems, []);
+  await context.close();
+});
+
+test("a command that is shown does what its button does, whatever the name is", async () => {
+  const { page, context } = await newPage(browser);
+  const key = "$(touch pwned) it's";
+  const entry = { command: "state.set", agent: "lin", namespace: "shared", key, value: 1 };
+  await server.command("demo", entry);
+  await open(page, `state/shared/${encodeURIComponent(key)}`, "Versions");
+  await page.getByRole("button", { name: "Delete", exact: true }).click();
+  const shown = await page.locator("dialog .cli code").textContent();
+  await server.shell(String(shown));
+  await page.locator("main").getByText("there is no entry").waitFor();
+  await context.close();
+});
+
 test("the page continues after the server was killed", async () => {
   const other = await TestServer.start();
   const { page, context } = await newPage(browser);
@@ -343,6 +468,188 @@ test("tokens: a wrong one is refused, a reader sees no button, a revoked one sig
   await guarded.stop();
 });
 
+test("tokens: one for an agent and a workspace watches it, and its workspace is opened", async () => {
+  const guarded = await TestServer.start("--tokens");
+  await guarded.command("demo", { command: "task.create", task: "t-1", type: "write" });
+  const token = (/** @type {string[]} */ ...options) =>
+    guarded.baton("token", "create", ...options, "--role", "worker", "--field", "token").trim();
+  const { page, context } = await newPage(browser);
+  const signIn = async (/** @type {string} */ given) => {
+    await page.getByLabel("Token").fill(given);
+    await page.keyboard.press("Enter");
+  };
+  await page.goto(`${guarded.url}/#/demo/tasks/t-1`);
+  await signIn(token("bound", "--for", "ada"));
+  await page.getByText("Live", { exact: true }).waitFor();
+  await guarded.command("demo", { command: "task.cancel", task: "t-1" });
+  await page.locator(".status", { hasText: "cancelled" }).waitFor();
+  await page.locator("select.workspace option", { hasText: "demo" }).waitFor({ state: "attached" });
+  await guarded.command("demo", { command: "message.send", to: "ada", body: "for ada" });
+  await guarded.command("demo", { command: "message.send", to: "bob", body: "for bob" });
+  await page.goto(`${guarded.url}/#/demo/messages`);
+  await page.locator("main a", { hasText: "for bob" }).waitFor();
+  await page.goto(`${guarded.url}/#/demo/connect`);
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByText("requires an access token").waitFor();
+  assert.equal(await page.getByRole("alert").count(), 0);
+  await page.evaluate("localStorage.setItem('baton.workspace', 'default')");
+  await page.goto(`${guarded.url}/`);
+  await signIn(token("limited", "--in", "demo"));
+  await page.waitForURL(/#\/demo\/now$/);
+  await page.getByText("Live", { exact: true }).waitFor();
+  await page.goto(`${guarded.url}/#/default/now`);
+  await page.getByText("The token is not for this workspace").waitFor();
+  await context.close();
+  await guarded.stop();
+});
+
+test("names that the server refuses are not taken, and signing out of an open server opens it again", async () => {
+  const { page, context } = await newPage(browser);
+  await context.addInitScript("localStorage.setItem('baton.agent', 'a b')");
+  await open(page, "connect", "Connect an agent");
+  await page.locator(".who-name", { hasText: "dashboard" }).waitFor();
+  await page.getByRole("button", { name: "Act as" }).click();
+  await page.locator("dialog input").fill("日本");
+  await page.locator("dialog .confirm").click();
+  await page.getByRole("alert").getByText("letters, digits").waitFor();
+  await page.keyboard.press("Escape");
+  await page.locator("select.workspace").selectOption("+");
+  await page.locator("dialog input").fill("../x");
+  await page.locator("dialog .confirm").click();
+  await page.getByRole("alert").getByText("letters, digits").waitFor();
+  await page.keyboard.press("Escape");
+  await page.goto(`${server.url}/#/a%20b/connect`);
+  await page.waitForURL(/#\/demo\/now$/);
+  await page.evaluate("sessionStorage.setItem('baton.token', 'baton_x')");
+  await open(page, "connect", "Connect an agent");
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByText("This server requires no token").waitFor();
+  await page.getByText("Live", { exact: true }).waitFor();
+  await server.command("demo", { command: "message.send", to: "nobody", body: "hello" });
+  await open(page, "agents/nobody", "never registered here");
+  await page.locator("main a", { hasText: "hello" }).waitFor();
+  assert.equal(await page.getByRole("alert").count(), 0);
+  await page.getByRole("button", { name: "Send message" }).waitFor();
+  await context.close();
+});
+
+test("of many messages and hand-offs, the newest are shown", async () => {
+  const full = await TestServer.start();
+  const send = (/** @type {number} */ index) => ({
+    command: "message.send",
+    agent: "ada",
+    to: "bob",
+    body: `number ${index}.`,
+  });
+  await full.many("demo", 60, (index) => ({ ...send(index), to: "eve" }));
+  await full.many("demo", 1_000, send);
+  for (const agent of ["bob", "eve"]) {
+    await full.command("demo", { command: "agent.register", agent });
+    await full.many("demo", 60, (index) => ({
+      command: "handoff.offer",
+      agent,
+      to: agent === "bob" ? "eve" : "bob",
+      state: { index },
+    }));
+  }
+  const { page, problems, context } = await newPage(browser);
+  await page.goto(`${full.url}/#/demo/messages`);
+  await page.getByText("1,000 conversations of the newest 1,000 messages").waitFor();
+  await page.locator("main li", { hasText: "number 999." }).waitFor();
+  await full.command("demo", send(1_000));
+  await page.locator("main li", { hasText: "number 1000." }).waitFor();
+  await page.getByRole("button", { name: "Waiting" }).click();
+  await page.getByText("1,061 conversations", { exact: true }).waitFor();
+  await page.goto(`${full.url}/#/demo/agents/eve`);
+  await page.locator("main li", { hasText: "number 59." }).waitFor();
+  assert.equal(await page.locator("main li", { hasText: "number " }).count(), 20);
+  const handoffs = page.locator("section", { hasText: "Hand-offs" }).locator("li");
+  const { handoffs: all } = await full.command("demo", { command: "handoff.list", limit: 1_000 });
+  await handoffs.first().locator(`a[href$="${all.at(-1).id}"]`).waitFor();
+  assert.equal(await handoffs.count(), 20);
+  assert.deepEqual(problems, []);
+  await context.close();
+  await full.stop();
+});
+
+test("Now counts everything, and shows the past as it was, also when much has happened since", async () => {
+  const busy = await TestServer.start();
+  const ttl_ms = 86_400_000;
+  const agent = (/** @type {number} */ index) => `agent-${index}`;
+  await busy.many("demo", 254, (index) => ({ command: "agent.register", agent: agent(index), ttl_ms }));
+  const task = { command: "task.create", agent: "agent-0", type: "x", max_retries: 0 };
+  await busy.many("demo", 247, (index) => ({ ...task, task: `t-${index}` }));
+  const claim = { command: "task.claim", agent: "agent-1", types: ["x"], lease_ms: 3_600_000 };
+  const claimed = await busy.many("demo", 247, () => claim);
+  await busy.many("demo", 247, (index) => {
+    const { id, lease } = claimed[index];
+    return { command: "task.fail", agent: "agent-1", task: id, token: lease.token, error: "no" };
+  });
+  const { events } = await busy.command("demo", { command: "event.history", limit: 1 });
+  const write = { command: "state.set", agent: "late", namespace: "shared", key: "k" };
+  for (let round = 0; round < 5; round += 1)
+    await busy.many("demo", 1_000, (index) => ({ ...write, value: index }));
+  const { page, problems, context } = await newPage(browser);
+  const counter = (/** @type {string} */ name) =>
+    page.locator(".counter", { hasText: name }).locator(".counter-value");
+  await page.goto(`${busy.url}/#/demo/now`);
+  await counter("need you").getByText("247", { exact: true }).waitFor();
+  await counter("agents active").getByText("254", { exact: true }).waitFor();
+  await page.locator("main li", { hasText: "197 more" }).waitFor();
+  const feed = page.locator("ol.feed");
+  await feed.getByText("late").first().waitFor();
+  await page.goto(`${busy.url}/#/demo/now?at=${events[0].revision}`);
+  await feed.getByText("failed t-246").waitFor();
+  assert.equal(await feed.getByText("late").count(), 0);
+  assert.ok(await page.locator(".spans a.span-failed").count() > 0);
+  const rates = await page.locator(".counter.wide rect title").allTextContents();
+  assert.ok(Number(rates.at(-1)) > 0, rates.join());
+  await page.goto(`${busy.url}/#/demo/agents/agent-1?at=${events[0].revision}`);
+  await page.locator("ol.feed").getByText("failed t-246").waitFor();
+  assert.deepEqual(problems, []);
+  await context.close();
+  await busy.stop();
+});
+
+test("the longest names fit into every screen", async () => {
+  const long = await TestServer.start();
+  const name = (/** @type {string} */ sign, length = 128) => sign.repeat(length);
+  const workspace = name("w", 64);
+  const agent = name("a");
+  const key = name("k", 512);
+  const pipeline = name("p", 119);
+  const run = (/** @type {any} */ command) => long.command(workspace, { agent, ...command });
+  await run({ command: "agent.register", capabilities: [name("c", 60)] });
+  await run({ command: "namespace.create", name: name("n") });
+  for (const namespace of ["shared", name("n")])
+    await run({ command: "state.set", namespace, key, value: name("v") });
+  await run({ command: "state.set", namespace: "shared", key: `${name("d")}/${name("e")}`, value: 1 });
+  await run({ command: "task.create", task: name("t", 119), type: name("y", 100) });
+  await run({ command: "message.send", to: name("b"), body: name("m", 300) });
+  await run({ command: "handoff.offer", to: name("b"), state: {}, reason: name("r", 200) });
+  await run({ command: "lock.acquire", name: name("l", 256), ttl_ms: 3_600_000 });
+  await run({ command: "pipeline.create", pipeline, stages: [{ name: name("s") }] });
+  const places = [
+    ...Object.keys(SCREENS).filter((it) => !/[/]/.test(it)),
+    ...[`agents/${agent}`, `tasks/${name("t", 119)}`, `pipelines/${pipeline}`],
+    ...[`state/shared/${key}`, `state/${name("n")}`],
+  ];
+  for (const width of [1280, 400]) {
+    const { page, context } = await newPage(browser, { viewport: { width, height: 860 } });
+    await page.addInitScript(`localStorage.setItem("baton.agent", "${agent}")`);
+    for (const place of places) {
+      await page.goto(`${long.url}/#/${workspace}/${place}`);
+      await page.locator(`main[data-place="${place.split("?")[0]}"]`).waitFor();
+      await page.getByText("Live", { exact: true }).waitFor();
+      await page.waitForLoadState("networkidle");
+      const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      assert.ok(over <= 0, `${place} is ${over} pixels too wide at ${width}`);
+    }
+    await context.close();
+  }
+  await long.stop();
+});
+
 test("tokens: an expired one signs out, and another one continues at the same place", async () => {
   const guarded = await TestServer.start("--tokens");
   await guarded.command("demo", { command: "task.create", task: "t-1", type: "write" });
@@ -365,21 +672,12 @@ test("tokens: an expired one signs out, and another one continues at the same pl
 
 test("ten thousand tasks are a table of which little is in the document", async () => {
   const big = await TestServer.start();
-  const commands = Array.from({ length: 1_000 }, (_, index) => ({
+  const task = (/** @type {number} */ index) => ({
     command: "task.create",
     type: "bulk",
     description: `task ${index}`,
-  }));
-  for (let round = 0; round < 10; round += 1) {
-    const body = JSON.stringify(commands);
-    const headers = { "content-type": "application/json" };
-    const response = await fetch(`${big.api}/v1/demo/commands`, {
-      method: "POST",
-      headers,
-      body,
-    });
-    assert.equal(response.status, 200);
-  }
+  });
+  for (let round = 0; round < 10; round += 1) await big.many("demo", 1_000, task);
   const { page, problems, context } = await newPage(browser);
   await page.goto(`${big.url}/#/demo/tasks`);
   await page.getByText("10,000 tasks").waitFor();

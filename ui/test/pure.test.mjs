@@ -1,13 +1,16 @@
 // The modules that need no browser.
 
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { commandLine, quoted } from "../lib/command-line.mjs";
 import { diffLines } from "../lib/diff.mjs";
 import { formatFilter, listFields, matches, parseFilter, withField } from "../lib/filter.mjs";
 import { bytes, duration, plural, preview, relative } from "../lib/format.mjs";
+import { compact, indented, memberText, numberText, parse, withMembers } from "../lib/json-text.mjs";
 import {
   attempts,
   blockingTree,
@@ -16,6 +19,7 @@ import {
   layers,
   visibleRows,
 } from "../lib/layout.mjs";
+import { firstWorkspace, isAgentName, isForWorkspace, isWorkspaceName } from "../lib/names.mjs";
 import { parseMoment, positionOf, range, revisionAt, stepped } from "../lib/moment.mjs";
 import { Queries } from "../lib/queries.mjs";
 import { formatRoute, parseRoute, placeOf } from "../lib/route.mjs";
@@ -25,6 +29,8 @@ import { Feed } from "../lib/feed.mjs";
 import { Store } from "../lib/store.mjs";
 import { TaskRows } from "../lib/task-rows.mjs";
 import { treeOf } from "../lib/tree.mjs";
+
+const ui = fileURLToPath(new URL("..", import.meta.url));
 
 test("an address is read as it was written", () => {
   const route = {
@@ -40,11 +46,44 @@ test("an address is read as it was written", () => {
   assert.equal(parseRoute("#/a/%E0%A4%A/x").view, "%E0%A4%A");
 });
 
+test("names are those that the server accepts, and the first workspace is one that the token is for", () => {
+  const schemas = JSON.parse(readFileSync(`${ui}/../spec/openapi.json`, "utf8")).components.schemas;
+  const texts = ["ada", "a.b:c@d-e_f", "a b", "", "../x", "-x", "日本", "a/b", "x".repeat(64), "x".repeat(65)];
+  texts.push("x".repeat(128), "x".repeat(129));
+  for (const text of texts) {
+    const isValid = (/** @type {any} */ { pattern, maxLength }) =>
+      new RegExp(pattern).test(text) && text.length <= maxLength;
+    assert.equal(isAgentName(text), isValid(schemas.AgentId), text);
+    assert.equal(isWorkspaceName(text), isValid(schemas.WorkspaceName), text);
+  }
+  assert.ok(isForWorkspace(["demo", "team-*"], "team-a"));
+  assert.ok(!isForWorkspace(["demo", "team.*"], "team-a"));
+  assert.equal(firstWorkspace("", [], undefined), "default");
+  assert.equal(firstWorkspace("old", ["a", "b"], undefined), "a");
+  assert.equal(firstWorkspace("b", ["a", "b"], undefined), "b");
+  assert.equal(firstWorkspace("default", ["demo"], ["demo"]), "demo");
+  assert.equal(firstWorkspace("team-a", ["demo"], ["demo", "team-*"]), "team-a");
+});
+
 test("a subject leads to the page that shows it", () => {
   assert.deepEqual(placeOf("tasks/t-7"), { view: "tasks", path: ["t-7"] });
   assert.deepEqual(placeOf("state/shared/plan/a"), { view: "state", path: ["shared", "plan/a"] });
   assert.deepEqual(placeOf("inbox/bob/m-7"), { view: "messages", path: ["m-7"] });
   assert.equal(placeOf("topics/news"), undefined);
+});
+
+test("a name is one word of a shell command, whatever it contains", () => {
+  const names = ["plain-1", "$(touch /tmp/x)", "`id`", "it's", 'a "b"', "", "~", "a\\b", "#x", "日本", "\u009bm'\\n"];
+  for (const name of names) {
+    const { stdout } = spawnSync("bash", ["-c", `printf %s ${quoted(name)}`], {
+      env: { ...process.env, LC_ALL: "C.UTF-8" },
+      encoding: "utf8",
+    });
+    assert.equal(stdout, name);
+  }
+  assert.equal(commandLine`task retry ${"t-7"}`, "task retry t-7");
+  assert.equal(commandLine`lock release ${"sem x"} --token`, "lock release 'sem x' --token");
+  assert.equal(commandLine`state delete ${"--all"}`, "state delete -- --all");
 });
 
 test("durations, ages and sizes", () => {
@@ -59,6 +98,32 @@ test("durations, ages and sizes", () => {
   assert.equal(plural(1, "task"), "1 task");
   assert.equal(plural(2_000, "entry", "entries"), "2,000 entries");
   assert.equal(preview({ a: "x\ny" }, 8), '{"a":"x…');
+});
+
+test("JSON keeps its digits and escapes when it is laid out, taken apart and put together", () => {
+  const text = '{ "id": 9007199254740993,\n "f":1.0,"e":{ },"l":[ ],"s":"a, \\"b\\\\","n":[1e400, -0]}';
+  const short = '{"id":9007199254740993,"f":1.0,"e":{},"l":[],"s":"a, \\"b\\\\","n":[1e400,-0]}';
+  assert.equal(compact(text), short);
+  assert.equal(compact(indented(short)), short);
+  assert.deepEqual(indented('{"a":[1,{}],"b":"x:y"}').split("\n"), [
+    "{",
+    '  "a": [',
+    "    1,",
+    "    {}",
+    "  ],",
+    '  "b": "x:y"',
+    "}",
+  ]);
+  assert.equal(indented("12345678901234567890"), "12345678901234567890");
+  assert.throws(() => compact('{"a":1,}'), SyntaxError);
+  const answer = `{"revision":1,"result":{"key":"value","value":${text},"version":2}}`;
+  assert.equal(memberText(answer, "result", "value"), text);
+  assert.equal(memberText(answer, "result", "missing"), undefined);
+  assert.equal(memberText('{"a":1,"a":2}', "a"), "2");
+  assert.equal(withMembers({ a: 1 }, { b: "1.0", c: undefined }), '{"a":1,"b":1.0}');
+  // Node.js 20 does not keep the text of numbers.
+  assert.equal(numberText(parse("[1]")[0]), undefined);
+  assert.equal(parse(short).s, 'a, "b\\');
 });
 
 test("a filter is a list of terms, and what the list can answer is left to it", () => {
@@ -511,8 +576,6 @@ test("keys are a tree, and samples are rates", () => {
     [0, 3],
   ]);
 });
-
-const ui = fileURLToPath(new URL("..", import.meta.url));
 
 /** @param {string} folder @returns {string[]} */
 const filesIn = (folder) =>

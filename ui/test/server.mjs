@@ -2,7 +2,7 @@
 
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -114,6 +114,19 @@ export class TestServer {
     return done.stdout;
   }
 
+  /** Runs what a person copied into a shell, in an empty folder. @param {string} line */
+  async shell(line) {
+    const cwd = await mkdtemp(join(tmpdir(), "baton-ui-"));
+    const script = `baton() { "$BATON_PROGRAM" "$@"; }\n${line}`;
+    const env = { ...this.environment, BATON_PROGRAM: PROGRAM };
+    const done = spawnSync("bash", ["-c", script], { cwd, env, encoding: "utf8" });
+    const made = await readdir(cwd);
+    await rm(cwd, { recursive: true });
+    if (done.status !== 0 || made.length > 0)
+      throw new Error(`${line}: ${done.stderr}, made ${made}`);
+    return done.stdout;
+  }
+
   /** Starts a command of the program beside the test. @param {...string} command */
   beside(...command) {
     const child = spawn(PROGRAM, command, { env: this.environment, stdio: "ignore" });
@@ -128,15 +141,35 @@ export class TestServer {
    * @returns {Promise<any>}
    */
   async command(workspace, command) {
+    return JSON.parse(await this.text(workspace, JSON.stringify(command))).result;
+  }
+
+  /**
+   * Executes many commands, none of which may be refused, and returns their results.
+   * @param {string} workspace
+   * @param {number} count
+   * @param {(index: number) => Record<string, unknown>} command
+   * @returns {Promise<any[]>}
+   */
+  async many(workspace, count, command) {
+    const commands = Array.from({ length: count }, (_, index) => command(index));
+    const answers = await this.text(workspace, JSON.stringify(commands));
+    return JSON.parse(answers).map((/** @type {any} */ { error, result }) => {
+      if (error) throw new Error(error.detail);
+      return result;
+    });
+  }
+
+  /** The answer to a command of the API as it is written. @param {string} workspace @param {string} body */
+  async text(workspace, body) {
     /** @type {Record<string, string>} */
     const headers = { "content-type": "application/json" };
     if (this.token) headers.authorization = `Bearer ${this.token}`;
-    const body = JSON.stringify(command);
     const path = `${this.api}/v1/${workspace}/commands`;
     const response = await fetch(path, { method: "POST", headers, body });
-    const answer = /** @type {any} */ (await response.json());
-    if (!response.ok) throw new Error(`${command.command}: ${answer.detail}`);
-    return answer.result;
+    const answer = await response.text();
+    if (!response.ok) throw new Error(`${body}: ${JSON.parse(answer).detail}`);
+    return answer;
   }
 }
 

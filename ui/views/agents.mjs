@@ -17,24 +17,30 @@ import { Bars } from "../components/spans.mjs";
 import { Table } from "../components/table.mjs";
 import { agentActions } from "../lib/actions.mjs";
 import { app } from "../lib/app.mjs";
-import { duration, plural, preview } from "../lib/format.mjs";
+import { count, duration, plural, preview } from "../lib/format.mjs";
 import { histogram } from "../lib/layout.mjs";
-import { useChanges, useQuery } from "../lib/hooks.mjs";
+import { useChanges, useEvents, useNewestMessages, useQuery } from "../lib/hooks.mjs";
 import { html } from "../lib/html.mjs";
 import { isRoutine, receiver, sentence } from "../lib/sentences.mjs";
 
 const LIMIT = 1_000;
 const ACTIVITY_MS = 5 * 60_000;
+/** How many messages and hand-offs of one agent are shown. */
+const SHOWN = 20;
 
 /** How much an agent did in the last minutes. @param {{ agent: string }} props */
 function Activity({ agent }) {
-  const now = Date.now();
-  const times = (app.feed?.events ?? [])
+  const { events, end: now } = useEvents();
+  const times = events
     .filter((it) => it.agent === agent && !isRoutine(it))
     .map(({ time }) => new Date(time).getTime());
   const counts = histogram(times, now - ACTIVITY_MS, now, 30);
   return html`<${Bars} counts=${counts} label=${`Events of ${agent} in the last five minutes`} />`;
 }
+
+/** The newest hand-offs, newest first: their ids sort by time. @param {any[]} handoffs */
+const newest = (handoffs) =>
+  handoffs.sort((a, b) => b.id.localeCompare(a.id)).slice(0, SHOWN);
 
 const SUPERVISOR = {
   name: "Supervisor",
@@ -53,6 +59,7 @@ function AgentList() {
     (locks.data?.locks ?? []).filter((/** @type {any} */ it) => it.hold?.holder === id).length;
   const mailOf = (/** @type {string} */ id) =>
     (inbox.data?.messages ?? []).filter((/** @type {any} */ it) => it.to === id).length;
+  const mail = (/** @type {number} */ known) => (inbox.data?.cursor ? `${known}+` : known || "");
   const columns = [
     { name: "Agent", cell: (/** @type {any} */ it) => html`<${AgentLink} agent=${it.id} />` },
     {
@@ -70,7 +77,7 @@ function AgentList() {
           .map((/** @type {any} */ task) => html`<${TaskLink} key=${task.id} task=${task.id} /> `),
     },
     { name: "Locks", class: "number", cell: (/** @type {any} */ it) => locksOf(it.id) || "" },
-    { name: "Inbox", class: "number", cell: (/** @type {any} */ it) => mailOf(it.id) || "" },
+    { name: "Inbox", class: "number", cell: (/** @type {any} */ it) => mail(mailOf(it.id)) },
     {
       name: "Heartbeat",
       cell: (/** @type {any} */ it) => html`<${Time} time=${it.last_seen_at} />`,
@@ -81,7 +88,7 @@ function AgentList() {
       cell: (/** @type {any} */ it) => html`<${Activity} agent=${it.id} />`,
     },
   ];
-  return html`<${Page} title="Agents" note=${data && plural(agents.length, "agent")} error=${error}>
+  return html`<${Page} title="Agents" note=${data && `${data.cursor ? "the first " : ""}${plural(agents.length, "agent")}`} error=${error}>
     ${data && agents.length === 0 && html`<${Empty} title="No agents yet"><${Snippets} /><//>`}
     ${
       agents.length > 0 &&
@@ -98,23 +105,26 @@ function AgentPage({ id }) {
     (/** @type {any} */ it) => it.parent === id && it.status === "active",
   );
   const tasks = useQuery("task.list", { agent: id, limit: LIMIT });
-  const events = useQuery("event.history", { source: id, limit: 200 });
-  const inbox = useQuery("inbox.list", { agent: id, limit: 50 });
+  const events = useQuery("event.history", { source: id, limit: 200, to: app.at }, { now: true });
+  const inbox = useNewestMessages(SHOWN, { agent: id });
   const locks = useQuery("lock.list", { limit: LIMIT });
-  const given = useQuery("handoff.list", { from: id, limit: 50 });
-  const taken = useQuery("handoff.list", { to: id, limit: 50 });
+  const given = useQuery("handoff.list", { from: id, limit: LIMIT });
+  const taken = useQuery("handoff.list", { to: id, limit: LIMIT });
   const held = (locks.data?.locks ?? []).filter((/** @type {any} */ it) => it.hold?.holder === id);
   const waits = (locks.data?.locks ?? []).filter((/** @type {any} */ it) =>
     it.waiters.some((/** @type {any} */ wait) => wait.agent === id),
   );
-  const handoffs = [...(given.data?.handoffs ?? []), ...(taken.data?.handoffs ?? [])];
+  const handoffs = newest([...(given.data?.handoffs ?? []), ...(taken.data?.handoffs ?? [])]);
   const current = (tasks.data?.tasks ?? []).filter(
     (/** @type {any} */ it) => it.lease?.holder === id,
   );
+  // Messages wait for an agent that is not registered yet.
+  const isUnknown = error?.code === "agent.not_found";
+  const known = agent ?? (isUnknown ? { id } : undefined);
   const tools =
-    agent &&
-    html`${agentActions(agent).map((action) => html`<${ActionButton} key=${action.label} action=${action} />`)}`;
-  return html`<${Page} title=${id} note=${agent && html`<${Status} status=${agent.status} />`} tools=${tools} error=${error}>
+    known &&
+    html`${agentActions(known).map((action) => html`<${ActionButton} key=${action.label} action=${action} />`)}`;
+  return html`<${Page} title=${id} note=${agent ? html`<${Status} status=${agent.status} />` : isUnknown && "never registered here"} tools=${tools} error=${isUnknown ? undefined : error}>
     <div class="columns">
       <div>
         <${Section} title="Works on">
@@ -165,7 +175,7 @@ function AgentPage({ id }) {
           ${inbox.data?.messages.length === 0 && html`<p class="faint pad">Empty.</p>`}
           <ul class="list">
             ${(inbox.data?.messages ?? [])
-              .slice(-20)
+              .slice(-SHOWN)
               .reverse()
               .map(
                 (/** @type {any} */ it) =>
@@ -177,13 +187,12 @@ function AgentPage({ id }) {
           ${handoffs.length === 0 && html`<p class="faint pad">None.</p>`}
           <ul class="list">
             ${handoffs
-              .slice(-20)
-              .reverse()
               .map(
                 (/** @type {any} */ it) =>
                   html`<li key=${it.id}><div class="list-main"><a href=${app.href("handoffs", [it.id])}>${it.from} → ${receiver(it.to)}</a> <small class="faint">${it.task ?? ""}</small></div><${Status} status=${it.status} /></li>`,
               )}
           </ul>
+          ${(given.data?.cursor || taken.data?.cursor) && html`<p class="faint pad">Only of the oldest ${count(LIMIT)}.</p>`}
         <//>
       </div>
     </div>

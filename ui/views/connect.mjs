@@ -13,9 +13,11 @@ import {
 import { Snippets } from "../components/snippets.mjs";
 import { Table } from "../components/table.mjs";
 import { app } from "../lib/app.mjs";
+import { commandLine } from "../lib/command-line.mjs";
 import { count, duration } from "../lib/format.mjs";
 import { useChanges, useQuery } from "../lib/hooks.mjs";
 import { html, useEffect, useState } from "../lib/html.mjs";
+import { checkAgentName } from "../lib/names.mjs";
 import { agentName, keepAgentName, token } from "../lib/session.mjs";
 
 /** @param {string} path @param {RequestInit} [init] */
@@ -187,7 +189,7 @@ function Files() {
     label: "Export this workspace",
     effect: "Saves its state and artifacts as one file, without history and secret values.",
     needs: /** @type {const} */ ("admin"),
-    cli: `baton workspace export ${workspace} FILE`,
+    cli: commandLine`baton workspace export ${workspace} FILE`,
     run: () => download(`/v1/${encodeURIComponent(workspace)}/export`, `${workspace}.baton`),
   };
   if (!app.may("admin")) return null;
@@ -201,6 +203,7 @@ function You() {
     needs: /** @type {const} */ ("reader"),
     fields: [{ name: "agent", label: "Agent", value: agentName() }],
     run: async (/** @type {any} */ { agent }) => {
+      checkAgentName(agent);
       keepAgentName(agent);
       location.reload();
     },

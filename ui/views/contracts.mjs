@@ -1,7 +1,7 @@
 // Contracts: who depends on which keys, what they expect of them, and what is broken.
 
 import { ActionButton, AgentLink, Facts, Section } from "../components/basics.mjs";
-import { contractActions, declareAction } from "../lib/actions.mjs";
+import { contractActions, declareAction } from "../lib/state-actions.mjs";
 import { app } from "../lib/app.mjs";
 import { words } from "../lib/format.mjs";
 import { useQuery } from "../lib/hooks.mjs";

@@ -3,6 +3,7 @@
 import { AgentLink, Copy, Empty, Page, Section, SubjectLink } from "../components/basics.mjs";
 import { Json } from "../components/json.mjs";
 import { Bars } from "../components/spans.mjs";
+import { cli } from "../lib/actions.mjs";
 import { app } from "../lib/app.mjs";
 import { clock, count, plural } from "../lib/format.mjs";
 import { useChanges, useQuery } from "../lib/hooks.mjs";
@@ -117,7 +118,7 @@ export function Events() {
           ([name, value]) =>
             html`<button type="button" key=${name} class="chip" onClick=${() => app.setQuery({ [String(name)]: undefined })}>${name}: ${value} ×</button> `,
         )}
-      ${subject && html`<${Copy} text=${`baton --workspace ${app.route.workspace} watch '${subject}'`} />`}
+      ${subject && html`<${Copy} text=${cli`watch ${subject}`} />`}
     </p>`
     }
     ${events.length === 0 && html`<${Empty} title="No events" />`}

@@ -17,7 +17,7 @@ import { Json } from "../components/json.mjs";
 import { Table } from "../components/table.mjs";
 import { handoffActions } from "../lib/actions.mjs";
 import { app } from "../lib/app.mjs";
-import { duration, plural, words } from "../lib/format.mjs";
+import { count, duration, plural, words } from "../lib/format.mjs";
 import { useChanges, useQuery } from "../lib/hooks.mjs";
 import { html } from "../lib/html.mjs";
 import { receiver } from "../lib/sentences.mjs";
@@ -98,6 +98,7 @@ function HandoffList() {
       rows.length > 0 &&
       html`<${Table} label="Hand-offs" rows=${rows} columns=${COLUMNS} id=${(/** @type {any} */ it) => it.id} onOpen=${(/** @type {any} */ it) => app.go("handoffs", [it.id])} />`
     }
+    ${show !== "graph" && data?.cursor && html`<p class="faint pad">Only of the oldest ${count(LIMIT)}.</p>`}
   <//>`;
 }
 

@@ -11,13 +11,16 @@ import {
   Time,
 } from "../components/basics.mjs";
 import { Json } from "../components/json.mjs";
-import { messageAction, requeueAction } from "../lib/actions.mjs";
+import { messageAction, replyAction, requeueAction } from "../lib/actions.mjs";
 import { app } from "../lib/app.mjs";
-import { plural, preview } from "../lib/format.mjs";
-import { useChanges, useQuery } from "../lib/hooks.mjs";
+import { count, plural, preview } from "../lib/format.mjs";
+import { useChanges, useNewestMessages, useQuery } from "../lib/hooks.mjs";
 import { classes, html } from "../lib/html.mjs";
 
+/** How many of the newest messages are shown, and of the oldest with a status. */
+const NEWEST = 1_000;
 const LIMIT = 2_000;
+const THREADS_MAX = 200;
 const STATUSES = [
   ["all", "All"],
   ["waiting", "Waiting"],
@@ -50,7 +53,7 @@ function MessageCard({ message }) {
       ${message.deliveries > 1 && html`<small class="faint">${message.deliveries} deliveries</small>`}
       <div class="tools">
         ${message.status === "dead" && html`<${ActionButton} action=${requeueAction(message)} />`}
-        <${ActionButton} action=${messageAction(message.from, { reply_to: message.id })} />
+        <${ActionButton} action=${replyAction(message)} />
       </div>
     </header>
     <${Json} value=${message.body} />
@@ -65,6 +68,7 @@ function Thread({ thread }) {
   return html`<${Section} title=${html`<span class="id">${thread}</span>`}>
     ${error && html`<p class="faint pad">${error.message}</p>`}
     ${messages.map((/** @type {any} */ it) => html`<${MessageCard} key=${it.id} message=${it} />`)}
+    ${data?.cursor && html`<p class="faint pad">Only the oldest ${count(LIMIT)} messages.</p>`}
   <//>`;
 }
 
@@ -72,12 +76,17 @@ export function Messages() {
   useChanges();
   const [chosen] = app.route.path;
   const show = app.route.query.show ?? "all";
-  const fields = { limit: LIMIT, ...(show === "all" ? {} : { status: show }) };
-  const { data, error } = useQuery("inbox.list", fields);
+  const isAll = show === "all";
+  const newest = useNewestMessages(NEWEST, {}, isAll);
+  const some = useQuery(isAll ? undefined : "inbox.list", { limit: LIMIT, status: show });
+  const { data, error } = isAll ? newest : some;
   const topics = useQuery("topic.list", { limit: 100 });
   const threads = threadsOf(data?.messages ?? []);
+  const which = data?.cursor ? "oldest" : data && isAll && newest.isCut && "newest";
+  const part = which && ` of the ${which} ${plural(data.messages.length, "message")}`;
+  const note = data && html`${plural(threads.length, "conversation")}${part}`;
   const tools = html`<${Tabs} label="Status" name="show" value=${show} tabs=${STATUSES} /><${ActionButton} class="primary" action=${messageAction("")} />`;
-  return html`<${Page} title="Messages" note=${data && plural(threads.length, "conversation")} tools=${tools} error=${error}>
+  return html`<${Page} title="Messages" note=${note} tools=${tools} error=${error}>
     ${data && threads.length === 0 && html`<${Empty} title="No messages"><pre class="text">baton message send ada "the draft is there"</pre><//>`}
     <div class="columns state">
       <div>
@@ -85,7 +94,7 @@ export function Messages() {
           threads.length > 0 &&
           html`<${Section} title="Conversations">
           <ul class="list">
-            ${threads.slice(0, 200).map((messages) => {
+            ${threads.slice(0, THREADS_MAX).map((messages) => {
               const [first] = messages;
               const last = messages.at(-1);
               return html`<li key=${first.thread} class=${classes(first.thread === chosen && "chosen")}>
@@ -97,6 +106,7 @@ export function Messages() {
               </li>`;
             })}
           </ul>
+          ${threads.length > THREADS_MAX && html`<p class="faint pad">Only the ${THREADS_MAX} of the newest messages.</p>`}
         <//>`
         }
         ${

@@ -10,7 +10,7 @@ import {
   Time,
 } from "../components/basics.mjs";
 import { Diff, Json } from "../components/json.mjs";
-import { deleteAction, editAction, revertAction } from "../lib/actions.mjs";
+import { createAction, deleteAction, editAction, revertAction } from "../lib/state-actions.mjs";
 import { app } from "../lib/app.mjs";
 import { plural, preview, words } from "../lib/format.mjs";
 import { useChanges, useQuery } from "../lib/hooks.mjs";
@@ -30,7 +30,7 @@ function Tree({ branch, namespace, chosen, depth }) {
     ${
       depth > 0 &&
       html`<button type="button" class="tree-row" data-row aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>
-      <span aria-hidden="true">${isOpen ? "▾" : "▸"}</span> ${branch.name}/ <small class="faint">${branch.count}</small>
+      <span aria-hidden="true">${isOpen ? "▾" : "▸"}</span> <span class="name">${branch.name}/</span> <small class="faint">${branch.count}</small>
     </button>`
     }
     ${
@@ -44,7 +44,7 @@ function Tree({ branch, namespace, chosen, depth }) {
             data-row
             aria-current=${entry.key === chosen ? "true" : undefined}
             href=${app.href("state", [namespace, entry.key])}
-            >${entry.name} <small class="faint clip">${preview(entry.value, 40)}</small></a
+            ><span class="name">${entry.name}</span> <small class="faint clip">${preview(entry.value, 40)}</small></a
           >
         </li>`,
       )}
@@ -79,7 +79,7 @@ function EntryDetails({ namespace, name }) {
             ["Written", html`<${Time} time=${entry.updated_at} />`],
             ["Expires", entry.expires_at && html`<${Time} time=${entry.expires_at} />`],
           ]}
-        /><${Json} value=${entry.value} />`
+        /><${Json} value=${entry.value} text=${entry.text} />`
       }
     <//>
     <${Dependents} namespace=${namespace} name=${name} />
@@ -117,19 +117,7 @@ export function State() {
   const { data, error } = useQuery("state.list", { namespace, limit: LIMIT });
   const entries = data?.entries ?? [];
   const names = (namespaces.data?.namespaces ?? []).map((/** @type {any} */ it) => it.name);
-  const create = {
-    label: "New entry",
-    effect: `Writes an entry of ${namespace} that does not exist yet.`,
-    fields: [
-      { name: "key", label: "Key" },
-      { name: "value", label: "Value (JSON)", type: /** @type {const} */ ("json") },
-    ],
-    run: async (/** @type {any} */ { key, value }) => {
-      await app.workspace?.state.in(namespace).set(key, value, { if_absent: true });
-      app.go("state", [namespace, key]);
-    },
-  };
-  return html`<${Page} title="State" note=${data && plural(entries.length, "entry", "entries")} error=${error} tools=${html`<${ActionButton} action=${create} />`}>
+  return html`<${Page} title="State" note=${data && plural(entries.length, "entry", "entries")} error=${error} tools=${html`<${ActionButton} action=${createAction(namespace)} />`}>
     <div class="columns state">
       <${Section}
         title="Keys"
