@@ -3,6 +3,7 @@
 
 import { asyncDispose } from "./dispose.js";
 import { BatonError, hasLostLease } from "./errors.js";
+import { recordOf } from "./failures.js";
 import { Renewal } from "./renewal.js";
 
 /** @import { CallOptions } from "./caller.js" */
@@ -131,13 +132,13 @@ export class Job {
   /**
    * Fails this attempt. The task is tried again after its backoff, unless `retryable` is false or
    * its retries are used up.
-   * @param {unknown} error
+   * @param {unknown} error - What is recorded; of an `Error`, its name and message.
    * @param {T.TaskFailOptions & CallOptions} [options]
    * @returns {Promise<T.Task>}
    */
   fail(error, options) {
     return this.#settle("failed", () =>
-      this.#caller.call("task.fail", { ...this.#lease, error }, options),
+      this.#caller.call("task.fail", { ...this.#lease, error: recordOf(error) }, options),
     );
   }
 

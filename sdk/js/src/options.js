@@ -83,3 +83,13 @@ export function backoff({ backoffMinMs, backoffMaxMs }, failures, chance = Math.
   const doubled = Math.min(backoffMinMs * 2 ** Math.min(failures, 20), backoffMaxMs);
   return doubled * (0.5 + chance / 2);
 }
+
+/**
+ * How many of something there are, which is one if not given.
+ * @param {string} name
+ * @param {number} [given]
+ */
+export function atLeastOne(name, given = 1) {
+  if (Number.isSafeInteger(given) && given >= 1) return given;
+  throw new RangeError(`\`${name}\` must be an integer of at least 1, not ${given}`);
+}
