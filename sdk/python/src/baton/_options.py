@@ -53,3 +53,10 @@ class Options:
         lost a server together do not come back together."""
         doubled = min(self.backoff_min * 2 ** min(failures, 20), self.backoff_max)
         return doubled * (0.5 + chance / 2)
+
+
+def at_least_one(name: str, given: int) -> int:
+    """The argument, if it is a positive integer."""
+    if type(given) is not int or given < 1:
+        raise ValueError(f"{name} must be an integer of at least 1, not {given!r}")
+    return given
