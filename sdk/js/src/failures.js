@@ -1,12 +1,12 @@
 // What is recorded of a handler that failed: it can always be stored, whatever was thrown.
 
 import { BatonError } from "./errors.js";
+import { byteLength } from "./json.js";
 
-/**
- * How many characters of a text are recorded. The server accepts 64 KiB, and a character may have
- * six bytes in JSON.
- */
-const TEXT_MAX = 10_000;
+/** How many bytes a text of an error may have. The server accepts an error of 64 KiB. */
+const TEXT_BYTES_MAX = 60_000;
+/** What is left of a longer text: in JSON, a character has six bytes at most. */
+const CUT_LENGTH = 9_000;
 
 /** Thrown by a handler: the attempt failed, and the task is tried again after its backoff. */
 export class RetryLater extends Error {
@@ -81,9 +81,12 @@ function textOf(value) {
 /**
  * A text that can be stored: not too long, and with no half of a surrogate pair.
  * @param {string} text
+ * @returns {string}
  */
 function storable(text) {
-  const note = `… (${text.length} characters)`;
-  const cut = text.length > TEXT_MAX ? text.slice(0, TEXT_MAX - note.length) + note : text;
-  return cut.replace(/\p{Surrogate}/gu, "\ufffd");
+  if (text.length <= TEXT_BYTES_MAX) {
+    const whole = text.replace(/\p{Surrogate}/gu, "\ufffd");
+    if (byteLength(JSON.stringify(whole)) <= TEXT_BYTES_MAX) return whole;
+  }
+  return `${storable(text.slice(0, CUT_LENGTH))}… (${text.length} characters)`;
 }
