@@ -21,6 +21,7 @@ import { OPERATIONS } from "./generated/operations.js";
  * @property {string} agent
  * @property {number} [token] - Fences every change.
  * @property {T.At} [at] - The moment that queries are about.
+ * @property {boolean} [isUpkeep] - Its calls are made by the client itself.
  */
 
 /**
@@ -139,7 +140,7 @@ export class Caller {
    * @returns {Request}
    */
   #request(command, fields, idempotencyKey) {
-    const { workspace, agent, token, at } = this.context;
+    const { workspace, agent, token, at, isUpkeep } = this.context;
     const operation = OPERATIONS[command];
     // Unknown to this release: the server decides. A repetition might have a second effect.
     const changes = operation?.changes ?? true;
@@ -162,6 +163,7 @@ export class Caller {
       fields,
       idempotencyKey: key,
       effect: !changes ? "asks" : key === undefined ? "changes" : "once",
+      isUpkeep,
       waitMs: waits ? Number(fields[waits] ?? waitDefault) || 0 : 0,
       givesBack: operation?.givesBack,
     };

@@ -46,8 +46,9 @@ export class Held {
     /** The fencing token: larger than every token that was issued before. */
     this.token = grant.token;
     const { name, token, ttl_ms } = grant;
+    const upkeep = caller.with({ isUpkeep: true });
     /** @param {CallOptions} options */
-    const renew = (options) => caller.call(`${group}.renew`, { name, token, ttl_ms }, options);
+    const renew = (options) => upkeep.call(`${group}.renew`, { name, token, ttl_ms }, options);
     this.#renewal = new Renewal(`${group} \`${name}\``, ttl_ms, renew, caller);
   }
 

@@ -50,7 +50,7 @@ export class HttpTransport {
   #settings;
   #end = new AbortController();
   #isClosing = false;
-  /** Calls in progress that do not wait. @type {Set<Promise<unknown>>} */
+  /** Calls in progress that closing waits for. @type {Set<Promise<unknown>>} */
   #running = new Set();
   /** @type {Set<Watch<any>>} */
   #watches = new Set();
@@ -130,7 +130,7 @@ export class HttpTransport {
    */
   #tracked(exchange, limits = {}) {
     const answers = this.#send(exchange, limits);
-    if (waitMsOf(exchange) > 0) return answers;
+    if (waitMsOf(exchange) > 0 || exchange.calls.every(({ isUpkeep }) => isUpkeep)) return answers;
     this.#running.add(answers);
     const forget = () => this.#running.delete(answers);
     answers.then(forget, forget);
@@ -308,7 +308,7 @@ export class HttpTransport {
     const place = `/v1/${encodeURIComponent(workspace)}`;
     if (!("snapshot" in fields) && fields.from === undefined) {
       // The stream does not say where it begins, so that is decided here.
-      fields.from = (await this.#revision(workspace, agent)) + 1;
+      fields.from = (await this.#revision(workspace, agent, signal)) + 1;
       watch.begin(fields.from);
       watch.state = "asked";
     }
@@ -330,16 +330,17 @@ export class HttpTransport {
     }
   }
 
-  /** @param {string} workspace @param {string} agent */
-  async #revision(workspace, agent) {
+  /** @param {string} workspace @param {string} agent @param {AbortSignal} signal */
+  async #revision(workspace, agent, signal) {
     const request = {
       workspace,
       agent,
       command: "workspace.get",
       fields: {},
       idempotencyKey: undefined,
+      isUpkeep: true,
     };
-    const answer = await this.call({ ...request, effect: "asks", waitMs: 0 });
+    const answer = await this.call({ ...request, effect: "asks", waitMs: 0 }, { signal });
     return answer.revision;
   }
 

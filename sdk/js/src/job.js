@@ -48,9 +48,10 @@ export class Job {
      * The workspace under the lease: changes made through it are rejected once the lease is lost.
      */
     this.workspace = workspace.under(token);
+    const upkeep = this.#caller.with({ isUpkeep: true });
     /** @param {CallOptions} options */
     const renew = (options) =>
-      this.#caller.call("task.heartbeat", { ...this.#lease, return: "minimal" }, options);
+      upkeep.call("task.heartbeat", { ...this.#lease, return: "minimal" }, options);
     this.#renewal = new Renewal(`the lease of task \`${task.id}\``, lease_ms, renew, this.#caller);
   }
 

@@ -121,8 +121,9 @@ export class Service {
     const { agents, handlers } = this.#workspace;
     const { ttl_ms, capabilities } = this.#options;
     const { token, ttl_ms: granted } = await agents.register({ ttl_ms, capabilities });
-    const renewal = new Renewal("the session", granted, ({ signal }) =>
-      agents.heartbeat({ token, signal }),
+    const upkeep = this.#workspace.caller.with({ isUpkeep: true });
+    const renewal = new Renewal("the session", granted, (options) =>
+      upkeep.call("agent.heartbeat", { token }, options),
     );
     try {
       for (const name of this.#handlers.keys()) await handlers.register(name);

@@ -21,6 +21,8 @@ import { encode } from "./json.js";
  * @property {string | undefined} idempotencyKey
  * @property {Effect} effect
  * @property {number} waitMs - How long it asks to wait.
+ * @property {boolean} [isUpkeep] - The client makes it by itself, such as to renew a lock: closing does
+ *   not wait for it.
  * @property {GivesBack} [givesBack] - The command that returns what it was granted.
  */
 
