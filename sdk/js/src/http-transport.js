@@ -19,7 +19,7 @@ import { reasonOf } from "./http.js";
 import { byteLength, encode } from "./json.js";
 import { backoff } from "./options.js";
 import { serverSentEvents } from "./server-sent-events.js";
-import { onAbort, pause } from "./timing.js";
+import { afterLimit, limitSignal, onAbort, pause } from "./timing.js";
 import { bodyOf, givingBack } from "./transport.js";
 import { Watch } from "./watch.js";
 
@@ -71,7 +71,7 @@ export class HttpTransport {
   async #probe() {
     try {
       await this.#http.fetch(PROBE, {
-        signal: AbortSignal.timeout(this.#settings.connectTimeoutMs),
+        signal: limitSignal(this.#settings.connectTimeoutMs),
       });
     } catch (error) {
       // A request for a WebSocket that is none is refused after the token has been checked.
@@ -152,7 +152,7 @@ export class HttpTransport {
     }
     const allowed = timeoutMs + waitMsOf(exchange);
     const stop = new AbortController();
-    const timer = setTimeout(() => stop.abort(timedOut(allowed)), allowed);
+    const timer = afterLimit(allowed, () => stop.abort(timedOut(allowed)));
     const forget = [onAbort(signal, () => stop.abort(signal?.reason))];
     forget.push(onAbort(this.#end.signal, () => stop.abort(closed())));
     try {
@@ -215,7 +215,7 @@ export class HttpTransport {
     const forget = onAbort(signal, () => stop.abort(signal.reason));
     const allowed = attemptMs + waitMsOf(exchange);
     const late = () => stop.abort(unreachable(url, `no response within ${allowed} ms`));
-    const timer = Number.isFinite(allowed) ? setTimeout(late, allowed) : undefined;
+    const timer = afterLimit(allowed, late);
     try {
       const init = { method: "POST", headers, body, signal: stop.signal };
       const response = await this.#http.fetch(path, init);

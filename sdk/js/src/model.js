@@ -8,7 +8,7 @@
 import { BatonError, InvalidError, ModelError } from "./errors.js";
 import { reasonOf } from "./http.js";
 import { encode } from "./json.js";
-import { onAbort } from "./timing.js";
+import { afterLimit, onAbort } from "./timing.js";
 
 /** The default time limit for a completion. */
 const TIMEOUT_MS = 600_000;
@@ -84,7 +84,7 @@ export class Endpoint {
     const body = encode({ model: this.model, messages });
     const controller = new AbortController();
     const late = () => controller.abort(unreachable(`no response within ${this.timeoutMs} ms`));
-    const timer = setTimeout(late, this.timeoutMs);
+    const timer = afterLimit(this.timeoutMs, late);
     const forget = onAbort(signal, () => controller.abort(signal?.reason));
     try {
       signal?.throwIfAborted();

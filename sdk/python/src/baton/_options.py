@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+
+LIMIT_MAX = 2_000_000.0
+"""The longest time, in seconds, that every function of the standard library can wait: 23 days."""
+
+
+def limit(seconds: float) -> float | None:
+    """A time limit for the standard library: none if it is longer than that, such as infinity."""
+    if math.isnan(seconds):
+        raise ValueError("a time limit must be a number, not nan")
+    return None if seconds > LIMIT_MAX else seconds
 
 
 @dataclass(frozen=True)
