@@ -20,6 +20,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -300,10 +301,23 @@ def test_an_older_server_does_not_know_a_field_and_a_newer_one_lacks_one(b: bato
     assert newer.raw["invented"] == 1
 
 
-@pytest.mark.parametrize("value", [float("nan"), object(), {1, "a"}, b"bytes", "\ud800"])
-def test_values_that_are_not_json(b: baton.Baton, value: object) -> None:
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        (float("nan"), "Out of range"),
+        (object(), "object has no JSON form"),
+        (b"bytes", "bytes has no JSON form"),
+        ("\ud800", "surrogates"),
+        ({1, "a"}, "a set whose members cannot be sorted"),
+        ({"a": {1, None}}, "a set whose members cannot be sorted"),
+        ({1: "a", "1": "b"}, "two keys of a dict are '1' as text"),
+        ([({"x": [{None: 1, "null": 2}]},)], "two keys of a dict are 'null' as text"),
+        (MappingProxyType({"x": {True: 1, "true": 2}}), "two keys of a dict are 'true' as text"),
+    ],
+)
+def test_values_that_are_not_json(b: baton.Baton, value: object, reason: str) -> None:
     before = b.workspace.get().raw
-    with pytest.raises(baton.NotJson) as caught:
+    with pytest.raises(baton.NotJson, match=reason) as caught:
         b.state.set("k", value)
     assert is_well_formed(caught.value)
     assert b.workspace.get().raw == before, "nothing was written"
