@@ -8,10 +8,10 @@ import { OPERATIONS } from "./generated/operations.js";
 /**
  * Options of every call.
  * @typedef {object} CallOptions
- * @property {AbortSignal} [signal] - Stops waiting for the answer. A call that was sent may have
+ * @property {AbortSignal | undefined} [signal] - Stops waiting for the answer. A call that was sent may have
  *   been executed; what a waiting call is granted afterwards is given back.
- * @property {string} [idempotencyKey] - Repeating a command under the same key has no second effect.
- * @property {number} [timeoutMs] - How long the call may take, in addition to the time that it asks
+ * @property {string | undefined} [idempotencyKey] - Repeating a command under the same key has no second effect.
+ * @property {number | undefined} [timeoutMs] - How long the call may take, in addition to the time that it asks
  *   to wait.
  */
 
@@ -100,7 +100,7 @@ export class Caller {
    * Sends several calls together. Each is executed independently, in this order.
    * @template {readonly T.Command[]} const C
    * @param {C} commands
-   * @param {{ signal?: AbortSignal, timeoutMs?: number }} [options]
+   * @param {{ signal?: AbortSignal | undefined, timeoutMs?: number | undefined }} [options]
    * @returns {Promise<BatchOutcomes<C>>}
    */
   async batch(commands, options) {
@@ -112,7 +112,7 @@ export class Caller {
    * Executes commands together, or none of them.
    * @template {readonly T.TransactionCommand[]} const C
    * @param {C} commands
-   * @param {CallOptions & { require?: T.Precondition[] }} [options]
+   * @param {CallOptions & { require?: T.Precondition[] | undefined }} [options]
    * @returns {Promise<TransactionAnswer<C>>}
    */
   async transaction(commands, { require = [], signal, timeoutMs, idempotencyKey } = {}) {

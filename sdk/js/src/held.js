@@ -11,16 +11,16 @@ const WAIT_MS_MAX = 3_600_000;
 
 /**
  * @typedef {object} HoldOptions
- * @property {number} [wait_ms] - How long to wait for it; as long as it takes if not given.
- * @property {number} [ttl_ms] - How long it lasts without a renewal, and so how long it takes until
+ * @property {number | undefined} [wait_ms] - How long to wait for it; as long as it takes if not given.
+ * @property {number | undefined} [ttl_ms] - How long it lasts without a renewal, and so how long it takes until
  *   others get it if this program dies. It is renewed in a third of that, or of the TTL of the
  *   agent's session if that is shorter.
  */
 
 /**
  * @typedef {object} SemaphoreOptions
- * @property {number} [permits] - How many permits the semaphore has; required in its first use.
- * @property {number} [weight] - How many of them to take; one if not given.
+ * @property {number | undefined} [permits] - How many permits the semaphore has; required in its first use.
+ * @property {number | undefined} [weight] - How many of them to take; one if not given.
  */
 
 /** @typedef {{ name: string, token: number, ttl_ms: number }} Grant */

@@ -19,9 +19,9 @@ const DETAIL_CHARACTERS_MAX = 300;
 
 /**
  * @typedef {object} EndpointOptions
- * @property {string} [key] - The API key, if the endpoint needs one.
- * @property {number} [timeoutMs] - How long a completion may take; ten minutes if not given.
- * @property {typeof fetch} [fetch] - Used instead of `fetch`, such as one with another dispatcher.
+ * @property {string | undefined} [key] - The API key, if the endpoint needs one.
+ * @property {number | undefined} [timeoutMs] - How long a completion may take; ten minutes if not given.
+ * @property {typeof fetch | undefined} [fetch] - Used instead of `fetch`, such as one with another dispatcher.
  */
 
 /**
@@ -73,7 +73,7 @@ export class Endpoint {
    * Asks the model. Throws a {@link ModelError} if there is no completion.
    * @param {string} instructions
    * @param {string} context
-   * @param {{ signal?: AbortSignal }} [options]
+   * @param {{ signal?: AbortSignal | undefined }} [options]
    * @returns {Promise<Completion>}
    */
   async complete(instructions, context, { signal } = {}) {

@@ -30,9 +30,9 @@ const PAUSE_MS = 1_000;
 
 /**
  * @typedef {object} ServiceOptions
- * @property {number} [concurrency] - How many handlers run at a time; 1 if not given.
- * @property {number} [ttl_ms] - How long the session lasts without a heartbeat.
- * @property {string[]} [capabilities] - What the agent can do.
+ * @property {number | undefined} [concurrency] - How many handlers run at a time; 1 if not given.
+ * @property {number | undefined} [ttl_ms] - How long the session lasts without a heartbeat.
+ * @property {string[] | undefined} [capabilities] - What the agent can do.
  */
 
 /**
@@ -95,7 +95,7 @@ export class Service {
   /**
    * Serves until it is stopped, by {@link Service.stop} or by the signal. It throws only if serving
    * makes no sense: a name is invalid, or it is not allowed.
-   * @param {{ signal?: AbortSignal }} [options]
+   * @param {{ signal?: AbortSignal | undefined }} [options]
    * @returns {Promise<Served>}
    */
   async run({ signal } = {}) {

@@ -33,7 +33,7 @@ import { encode } from "./json.js";
  * @property {unknown[]} [results]
  */
 
-/** @typedef {{ signal?: AbortSignal, timeoutMs?: number }} Limits */
+/** @typedef {{ signal?: AbortSignal | undefined, timeoutMs?: number | undefined }} Limits */
 
 /**
  * @typedef {object} Transport

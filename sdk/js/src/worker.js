@@ -38,10 +38,10 @@ const PAUSE_MS = 1_000;
 
 /**
  * @typedef {object} WorkerOptions
- * @property {number} [concurrency] - How many tasks are worked on at a time; 1 if not given.
- * @property {number} [lease_ms] - How long a lease lasts without a heartbeat, and so how long it
+ * @property {number | undefined} [concurrency] - How many tasks are worked on at a time; 1 if not given.
+ * @property {number | undefined} [lease_ms] - How long a lease lasts without a heartbeat, and so how long it
  *   takes until others get the task if this program dies.
- * @property {string[]} [capabilities] - What the worker can do, instead of what its agent registered
+ * @property {string[] | undefined} [capabilities] - What the worker can do, instead of what its agent registered
  *   with.
  */
 
@@ -149,7 +149,7 @@ export class Worker {
    * Works until it is stopped, by {@link Worker.stop} or by the signal, and what was begun is
    * finished. It throws only if claiming makes no sense: there is no handler, a name is invalid, or
    * it is not allowed.
-   * @param {{ signal?: AbortSignal }} [options]
+   * @param {{ signal?: AbortSignal | undefined }} [options]
    * @returns {Promise<Worked>}
    */
   async run({ signal } = {}) {
