@@ -165,8 +165,8 @@ export class BatonSaver extends BaseCheckpointSaver {
     const { inline, large, before } = await this.#divided(place, content, values, newVersions);
     /** @type {[string, Typed][]} */
     const parts = [
-      ["checkpoint", await stored(this.serde, content)],
-      ["metadata", await stored(this.serde, metadata)],
+      ["checkpoint", await stored(this.serde, content, "the checkpoint")],
+      ["metadata", await stored(this.serde, metadata, "the metadata")],
       ...inline,
     ];
     const run = /** @type {any} */ (metadata)?.run_id;
@@ -207,7 +207,9 @@ export class BatonSaver extends BaseCheckpointSaver {
     const id = getCheckpointId(config);
     if (!id) throw new Error("writes need a `checkpoint_id` in `configurable`");
     const place = { ...requiredPlace(config), id };
-    const values = await Promise.all(writes.map(([, value]) => stored(this.serde, value)));
+    const values = await Promise.all(
+      writes.map(([channel, value]) => stored(this.serde, value, nameOf(channel))),
+    );
     /** @type {TransactionCommand[]} */
     const before = [];
     let left = WRITES_TOTAL_MAX;
@@ -288,7 +290,7 @@ export class BatonSaver extends BaseCheckpointSaver {
         large.push([channel, key]);
         continue;
       }
-      const it = await stored(this.serde, value);
+      const it = await stored(this.serde, value, nameOf(channel));
       if (it.bytes.length <= Math.min(INLINE_LENGTH_MAX, left)) {
         inline.push([`=${channel}`, it]);
         left -= it.bytes.length;
@@ -452,3 +454,6 @@ function requiredPlace(config) {
 const configOf = ({ thread, namespace, id }) => ({
   configurable: { thread_id: thread, checkpoint_ns: namespace, checkpoint_id: id },
 });
+
+/** A channel, in words. @param {string} channel */
+const nameOf = (channel) => `the value of the channel \`${channel}\``;

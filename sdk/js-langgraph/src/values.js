@@ -21,12 +21,28 @@ export const CONTENT_TYPE = "langgraph.v1";
 /** A value of Baton has at most one mebibyte; a longer text is divided. */
 const PART_LENGTH_MAX = 250_000;
 const LENGTH_BYTES = 4;
+/** What the serialiser of LangGraph writes for a value that `JSON.stringify` refuses. */
+const UNSERIALISED = '"[unable to serialize, circular reference is too complex to analyze]"';
 /** How many arguments a function is called with at most. */
 const ARGUMENTS_MAX = 0x8000;
 
-/** @param {SerializerProtocol} serde @param {unknown} value @returns {Promise<Typed>} */
-export async function stored(serde, value) {
+/**
+ * @param {SerializerProtocol} serde
+ * @param {unknown} value
+ * @param {string} what - What the value is, for an error.
+ * @returns {Promise<Typed>}
+ */
+export async function stored(serde, value, what) {
   const [type, bytes] = await serde.dumpsTyped(value);
+  if (type !== "json") return { type, bytes };
+  // The serialiser of LangGraph writes nothing for a function, and cannot read that.
+  if (bytes.length === 0)
+    throw new TypeError(`${what} is a ${typeof value}, which cannot be stored`);
+  // It writes this text instead of the whole value.
+  if (bytes.length === UNSERIALISED.length && typeof value !== "string") {
+    if (new TextDecoder().decode(bytes) === UNSERIALISED)
+      throw new TypeError(`${what} is or contains a bigint, which cannot be stored`);
+  }
   return { type, bytes };
 }
 

@@ -331,3 +331,31 @@ test("the example of the README runs", async () => {
         rmSync(path);
     }
 });
+
+test.each([
+    ["a function", () => 1],
+    ["a symbol", Symbol("s")],
+    ["a bigint", 1n],
+    ["a bigint in an object", { deep: [1n] }],
+])("a channel with %s is refused, and the thread stays readable", async (_, unstorable) => {
+    const checkpointer = new BatonSaver(workspace());
+    const config = { configurable: { thread_id: "t" } };
+    let draft = "v1";
+    const graph = new StateGraph(State)
+        .addNode("write", () => ({ draft }))
+        .addEdge(START, "write")
+        .compile({ checkpointer });
+    await graph.invoke({ log: ["begun"] }, config);
+    draft = unstorable;
+    await expect(graph.invoke({ log: ["again"] }, config)).rejects.toThrow(
+        /`draft` is (a function|a symbol|or contains a bigint), which cannot be stored/,
+    );
+    draft = "v2";
+    expect((await graph.getState(config)).values.log).toContain("begun");
+    expect((await graph.invoke({ log: ["last"] }, config)).draft).toBe("v2");
+    const { checkpoint } = await checkpointer.getTuple(config);
+    await expect(
+        checkpointer.putWrites(config, [["draft", unstorable]], "task"),
+    ).rejects.toThrow();
+    expect(checkpoint.channel_values.draft).toBe("v2");
+});

@@ -48,6 +48,26 @@ async function read(reader, length = Infinity) {
   return text;
 }
 
+test("an id may have 222 bytes", async () => {
+  const [one, two] = contexts();
+  for (const id of ["x".repeat(222), `${"é".repeat(37)}`]) {
+    const { stream, write, end } = source();
+    const first = (await one.createNewResumableStream(id, () => stream)).getReader();
+    write("Once");
+    const second = (await two.resumeExistingStream(id)).getReader();
+    assert.equal(await read(second, 4), "Once");
+    end();
+    assert.equal(await read(first), "Once");
+    assert.equal(await read(second), "");
+  }
+  const long = "x".repeat(223);
+  const { stream, end } = source();
+  const reader = (await one.createNewResumableStream(long, () => stream)).getReader();
+  await assert.rejects(two.resumeExistingStream(long), { kind: "invalid" });
+  end();
+  await read(reader);
+});
+
 test("a reader in another process resumes a stream where the first one lost it", async () => {
   const [one, two] = contexts();
   const { stream, write, end } = source();

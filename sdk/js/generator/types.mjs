@@ -21,6 +21,13 @@ export function property(name, type, isRequired, text) {
     ];
 }
 
+/**
+ * The type of an option, which may be `undefined` also for programs that are compiled with
+ * `exactOptionalPropertyTypes`.
+ * @param {string} type
+ */
+const optional = (type) => (type === "Json" ? type : `${type} | undefined`);
+
 /** @param {string} name @param {Schema} schema */
 function schemaType(name, schema) {
     const text = wrapped(schema.description);
@@ -40,7 +47,7 @@ function operationTypes(operation) {
     const plain = options.filter((field) => !inForm.has(field.name));
     const base = forms.length > 0 ? `${type}Base` : `${type}Options`;
     const properties = plain.flatMap((it) =>
-        property(it.name, typeOf(it.schema), false, it.schema.description),
+        property(it.name, optional(typeOf(it.schema)), false, it.schema.description),
     );
     const out = [];
     if (properties.length > 0) {

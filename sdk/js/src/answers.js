@@ -1,9 +1,12 @@
 // The outcome of a message after its handler.
 
 import { BatonError, isSessionEnded } from "./errors.js";
+import { failureOf, isUnstorable } from "./failures.js";
 
 /** @import { Workspace } from "./workspace.js" */
 /** @import * as T from "./generated/types.js" */
+
+/** @typedef {{ body: unknown } | { error: unknown }} Outcome */
 
 /** When a message that is not acknowledged is delivered again: calls of models take minutes. */
 export const REDELIVER_MS = 600_000;
@@ -11,11 +14,29 @@ export const REDELIVER_MS = 600_000;
 const REPLIED = ["message.already_replied", "message.live_over"];
 
 /**
+ * Sends an outcome; if it cannot be stored, an error that says why, so that the sender does not wait
+ * for nothing.
+ * @template R
+ * @param {Outcome} outcome
+ * @param {(outcome: Outcome) => Promise<R>} send
+ * @returns {Promise<{ outcome: Outcome, result: R }>} What was sent, and what that returned.
+ */
+export async function sendOrSayWhy(outcome, send) {
+  try {
+    return { outcome, result: await send(outcome) };
+  } catch (refusal) {
+    if (!isUnstorable(refusal)) throw refusal;
+    const { error } = failureOf(refusal);
+    return { outcome: { error }, result: await send({ error }) };
+  }
+}
+
+/**
  * Answers a request, and waits for the next message in the same call until the signal. If that
  * wait is ended, it is not known whether the answer was sent: another call says so.
  * @param {Workspace} workspace
  * @param {T.Message} message
- * @param {{ body: unknown } | { error: unknown }} outcome
+ * @param {Outcome} outcome
  * @param {{ wait_ms: number, signal: AbortSignal }} waiting
  * @returns {Promise<T.Message | undefined>}
  */
@@ -28,6 +49,7 @@ export async function answerAndReceive(workspace, message, outcome, waiting) {
     const options = { ...waiting, redeliver_ms: REDELIVER_MS };
     return await workspace.messages.replyAndReceive(message.id, outcome, options);
   } catch (ended) {
+    if (isUnstorable(ended)) throw ended;
     try {
       await answer(workspace, message, outcome);
     } catch (error) {
@@ -45,7 +67,7 @@ export async function answerAndReceive(workspace, message, outcome, waiting) {
  * acknowledged if its handler succeeded, and delivered again if not.
  * @param {Workspace} workspace
  * @param {T.Message} message
- * @param {{ body: unknown } | { error: unknown }} outcome
+ * @param {Outcome} outcome
  */
 export async function answer(workspace, message, outcome) {
   const { id } = message;

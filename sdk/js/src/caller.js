@@ -8,10 +8,10 @@ import { OPERATIONS } from "./generated/operations.js";
 /**
  * Options of every call.
  * @typedef {object} CallOptions
- * @property {AbortSignal} [signal] - Stops waiting for the answer. A call that was sent may have
+ * @property {AbortSignal | undefined} [signal] - Stops waiting for the answer. A call that was sent may have
  *   been executed; what a waiting call is granted afterwards is given back.
- * @property {string} [idempotencyKey] - Repeating a command under the same key has no second effect.
- * @property {number} [timeoutMs] - How long the call may take, in addition to the time that it asks
+ * @property {string | undefined} [idempotencyKey] - Repeating a command under the same key has no second effect.
+ * @property {number | undefined} [timeoutMs] - How long the call may take, in addition to the time that it asks
  *   to wait.
  */
 
@@ -21,6 +21,7 @@ import { OPERATIONS } from "./generated/operations.js";
  * @property {string} agent
  * @property {number} [token] - Fences every change.
  * @property {T.At} [at] - The moment that queries are about.
+ * @property {boolean} [isUpkeep] - Its calls are made by the client itself.
  */
 
 /**
@@ -99,7 +100,7 @@ export class Caller {
    * Sends several calls together. Each is executed independently, in this order.
    * @template {readonly T.Command[]} const C
    * @param {C} commands
-   * @param {{ signal?: AbortSignal, timeoutMs?: number }} [options]
+   * @param {{ signal?: AbortSignal | undefined, timeoutMs?: number | undefined }} [options]
    * @returns {Promise<BatchOutcomes<C>>}
    */
   async batch(commands, options) {
@@ -111,7 +112,7 @@ export class Caller {
    * Executes commands together, or none of them.
    * @template {readonly T.TransactionCommand[]} const C
    * @param {C} commands
-   * @param {CallOptions & { require?: T.Precondition[] }} [options]
+   * @param {CallOptions & { require?: T.Precondition[] | undefined }} [options]
    * @returns {Promise<TransactionAnswer<C>>}
    */
   async transaction(commands, { require = [], signal, timeoutMs, idempotencyKey } = {}) {
@@ -139,7 +140,7 @@ export class Caller {
    * @returns {Request}
    */
   #request(command, fields, idempotencyKey) {
-    const { workspace, agent, token, at } = this.context;
+    const { workspace, agent, token, at, isUpkeep } = this.context;
     const operation = OPERATIONS[command];
     // Unknown to this release: the server decides. A repetition might have a second effect.
     const changes = operation?.changes ?? true;
@@ -162,6 +163,7 @@ export class Caller {
       fields,
       idempotencyKey: key,
       effect: !changes ? "asks" : key === undefined ? "changes" : "once",
+      isUpkeep,
       waitMs: waits ? Number(fields[waits] ?? waitDefault) || 0 : 0,
       givesBack: operation?.givesBack,
     };

@@ -48,7 +48,7 @@ export class Client {
   /**
    * A workspace, which is created with its first change.
    * @param {string} [name]
-   * @param {{ agent?: string }} [options]
+   * @param {{ agent?: string | undefined }} [options]
    */
   workspace(name = this.#settings.workspace, { agent = this.#settings.agent } = {}) {
     const caller = new Caller(this.#transport, { workspace: name, agent }, this.#nextKey);

@@ -3,7 +3,7 @@
 import { BatonError } from "./errors.js";
 import { backoff } from "./options.js";
 import { Pulse } from "./pulse.js";
-import { onAbort, pause, unref } from "./timing.js";
+import { afterLimit, onAbort, pause, unref } from "./timing.js";
 
 /** @import { Address, Servers } from "./address.js" */
 /** @import { Settings } from "./options.js" */
@@ -173,7 +173,7 @@ export class Connection {
   /** @param {Socket} socket @param {Pulse} pulse */
   #listenForSilence(socket, pulse) {
     const listen = () => {
-      this.#heartbeat = setTimeout(() => {
+      this.#heartbeat = afterLimit(pulse.due - this.#now(), () => {
         const now = this.#now();
         const beat = pulse.beat(now);
         if (beat === "gone") {
@@ -182,7 +182,7 @@ export class Connection {
         }
         if (beat === "ping") socket.send('{"id":0,"command":"ping"}');
         listen();
-      }, pulse.due - this.#now());
+      });
       unref(this.#heartbeat);
     };
     listen();

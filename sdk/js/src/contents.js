@@ -80,7 +80,7 @@ export class ByteRoutes {
    * @param {string} path
    * @param {Record<string, string | number | undefined>} query
    * @param {Bytes} bytes
-   * @param {{ headers?: Record<string, string>, signal?: AbortSignal }} init
+   * @param {{ headers?: Record<string, string>, signal?: AbortSignal | undefined }} init
    */
   async send(method, path, query, bytes, init) {
     try {

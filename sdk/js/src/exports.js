@@ -2,13 +2,14 @@
 
 export { Client } from "./client.js";
 export * from "./errors.js";
+export { GiveUp, RetryLater } from "./failures.js";
 export { Held } from "./held.js";
 export { Job } from "./job.js";
 export { Service } from "./service.js";
 export { Session } from "./session.js";
 export { State } from "./state.js";
 export { Watch } from "./watch.js";
-export { GiveUp, RetryLater, Worker } from "./worker.js";
+export { Worker } from "./worker.js";
 export { Workspace } from "./workspace.js";
 
 /** @typedef {import("./caller.js").CallOptions} CallOptions */

@@ -11,16 +11,16 @@ const WAIT_MS_MAX = 3_600_000;
 
 /**
  * @typedef {object} HoldOptions
- * @property {number} [wait_ms] - How long to wait for it; as long as it takes if not given.
- * @property {number} [ttl_ms] - How long it lasts without a renewal, and so how long it takes until
+ * @property {number | undefined} [wait_ms] - How long to wait for it; as long as it takes if not given.
+ * @property {number | undefined} [ttl_ms] - How long it lasts without a renewal, and so how long it takes until
  *   others get it if this program dies. It is renewed in a third of that, or of the TTL of the
  *   agent's session if that is shorter.
  */
 
 /**
  * @typedef {object} SemaphoreOptions
- * @property {number} [permits] - How many permits the semaphore has; required in its first use.
- * @property {number} [weight] - How many of them to take; one if not given.
+ * @property {number | undefined} [permits] - How many permits the semaphore has; required in its first use.
+ * @property {number | undefined} [weight] - How many of them to take; one if not given.
  */
 
 /** @typedef {{ name: string, token: number, ttl_ms: number }} Grant */
@@ -46,8 +46,9 @@ export class Held {
     /** The fencing token: larger than every token that was issued before. */
     this.token = grant.token;
     const { name, token, ttl_ms } = grant;
+    const upkeep = caller.with({ isUpkeep: true });
     /** @param {CallOptions} options */
-    const renew = (options) => caller.call(`${group}.renew`, { name, token, ttl_ms }, options);
+    const renew = (options) => upkeep.call(`${group}.renew`, { name, token, ttl_ms }, options);
     this.#renewal = new Renewal(`${group} \`${name}\``, ttl_ms, renew, caller);
   }
 

@@ -19,7 +19,7 @@ import { reasonOf } from "./http.js";
 import { byteLength, encode } from "./json.js";
 import { backoff } from "./options.js";
 import { serverSentEvents } from "./server-sent-events.js";
-import { onAbort, pause } from "./timing.js";
+import { afterLimit, limitSignal, onAbort, pause } from "./timing.js";
 import { bodyOf, givingBack } from "./transport.js";
 import { Watch } from "./watch.js";
 
@@ -50,7 +50,7 @@ export class HttpTransport {
   #settings;
   #end = new AbortController();
   #isClosing = false;
-  /** Calls in progress that do not wait. @type {Set<Promise<unknown>>} */
+  /** Calls in progress that closing waits for. @type {Set<Promise<unknown>>} */
   #running = new Set();
   /** @type {Set<Watch<any>>} */
   #watches = new Set();
@@ -71,7 +71,7 @@ export class HttpTransport {
   async #probe() {
     try {
       await this.#http.fetch(PROBE, {
-        signal: AbortSignal.timeout(this.#settings.connectTimeoutMs),
+        signal: limitSignal(this.#settings.connectTimeoutMs),
       });
     } catch (error) {
       // A request for a WebSocket that is none is refused after the token has been checked.
@@ -130,7 +130,7 @@ export class HttpTransport {
    */
   #tracked(exchange, limits = {}) {
     const answers = this.#send(exchange, limits);
-    if (waitMsOf(exchange) > 0) return answers;
+    if (waitMsOf(exchange) > 0 || exchange.calls.every(({ isUpkeep }) => isUpkeep)) return answers;
     this.#running.add(answers);
     const forget = () => this.#running.delete(answers);
     answers.then(forget, forget);
@@ -152,7 +152,7 @@ export class HttpTransport {
     }
     const allowed = timeoutMs + waitMsOf(exchange);
     const stop = new AbortController();
-    const timer = setTimeout(() => stop.abort(timedOut(allowed)), allowed);
+    const timer = afterLimit(allowed, () => stop.abort(timedOut(allowed)));
     const forget = [onAbort(signal, () => stop.abort(signal?.reason))];
     forget.push(onAbort(this.#end.signal, () => stop.abort(closed())));
     try {
@@ -215,7 +215,7 @@ export class HttpTransport {
     const forget = onAbort(signal, () => stop.abort(signal.reason));
     const allowed = attemptMs + waitMsOf(exchange);
     const late = () => stop.abort(unreachable(url, `no response within ${allowed} ms`));
-    const timer = Number.isFinite(allowed) ? setTimeout(late, allowed) : undefined;
+    const timer = afterLimit(allowed, late);
     try {
       const init = { method: "POST", headers, body, signal: stop.signal };
       const response = await this.#http.fetch(path, init);
@@ -308,7 +308,7 @@ export class HttpTransport {
     const place = `/v1/${encodeURIComponent(workspace)}`;
     if (!("snapshot" in fields) && fields.from === undefined) {
       // The stream does not say where it begins, so that is decided here.
-      fields.from = (await this.#revision(workspace, agent)) + 1;
+      fields.from = (await this.#revision(workspace, agent, signal)) + 1;
       watch.begin(fields.from);
       watch.state = "asked";
     }
@@ -330,16 +330,17 @@ export class HttpTransport {
     }
   }
 
-  /** @param {string} workspace @param {string} agent */
-  async #revision(workspace, agent) {
+  /** @param {string} workspace @param {string} agent @param {AbortSignal} signal */
+  async #revision(workspace, agent, signal) {
     const request = {
       workspace,
       agent,
       command: "workspace.get",
       fields: {},
       idempotencyKey: undefined,
+      isUpkeep: true,
     };
-    const answer = await this.call({ ...request, effect: "asks", waitMs: 0 });
+    const answer = await this.call({ ...request, effect: "asks", waitMs: 0 }, { signal });
     return answer.revision;
   }
 

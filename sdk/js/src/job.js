@@ -3,6 +3,7 @@
 
 import { asyncDispose } from "./dispose.js";
 import { BatonError, hasLostLease } from "./errors.js";
+import { recordOf } from "./failures.js";
 import { Renewal } from "./renewal.js";
 
 /** @import { CallOptions } from "./caller.js" */
@@ -47,9 +48,10 @@ export class Job {
      * The workspace under the lease: changes made through it are rejected once the lease is lost.
      */
     this.workspace = workspace.under(token);
+    const upkeep = this.#caller.with({ isUpkeep: true });
     /** @param {CallOptions} options */
     const renew = (options) =>
-      this.#caller.call("task.heartbeat", { ...this.#lease, return: "minimal" }, options);
+      upkeep.call("task.heartbeat", { ...this.#lease, return: "minimal" }, options);
     this.#renewal = new Renewal(`the lease of task \`${task.id}\``, lease_ms, renew, this.#caller);
   }
 
@@ -131,13 +133,13 @@ export class Job {
   /**
    * Fails this attempt. The task is tried again after its backoff, unless `retryable` is false or
    * its retries are used up.
-   * @param {unknown} error
+   * @param {unknown} error - What is recorded; of an `Error`, its name and message.
    * @param {T.TaskFailOptions & CallOptions} [options]
    * @returns {Promise<T.Task>}
    */
   fail(error, options) {
     return this.#settle("failed", () =>
-      this.#caller.call("task.fail", { ...this.#lease, error }, options),
+      this.#caller.call("task.fail", { ...this.#lease, error: recordOf(error) }, options),
     );
   }
 

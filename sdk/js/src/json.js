@@ -18,6 +18,28 @@ const isWellFormed = (text) =>
 /** The beginning of a path that is long. @param {string} path */
 const brief = (path) => (path.length > 80 ? `${path.slice(0, 80)}…` : path);
 
+/** @param {object} value */
+const classOf = (value) => Object.prototype.toString.call(value).slice("[object ".length, -1);
+
+/**
+ * Whether an object of a built-in class would be stored as something else: its content is not in
+ * enumerable properties.
+ * @param {object} value
+ */
+function isOpaque(value) {
+  const name = classOf(value);
+  if (name === "Object" || name === "Array") return false;
+  if (value instanceof Error || value instanceof Map || value instanceof Set) return true;
+  return name === "Error" || Object.keys(value).length === 0;
+}
+
+/** @param {object} value */
+const isBoxed = (value) =>
+  value instanceof Number ||
+  value instanceof String ||
+  value instanceof Boolean ||
+  value instanceof BigInt;
+
 /** @param {unknown} value @param {string} path @param {Around} around */
 function check(value, path, around) {
   switch (typeof value) {
@@ -55,12 +77,20 @@ function checkMembers(value, path, around) {
     }
     return;
   }
-  if ("toJSON" in value && typeof value.toJSON === "function") {
+  const isBytes = ArrayBuffer.isView(value);
+  if (!isBytes && "toJSON" in value && typeof value.toJSON === "function") {
+    if (value instanceof Date && Number.isNaN(value.getTime())) {
+      throw notJson(`${path} is an invalid Date`);
+    }
     check(value.toJSON(), path, around);
     return;
   }
-  if (value instanceof Map || value instanceof Set || ArrayBuffer.isView(value)) {
-    throw notJson(`${path} is a ${value.constructor.name}`);
+  if (isBoxed(value)) {
+    check(value.valueOf(), path, around);
+    return;
+  }
+  if (isBytes || isOpaque(value)) {
+    throw notJson(`${path} is an object of the class \`${classOf(value)}\``);
   }
   for (const name of Object.keys(value)) {
     if (!isWellFormed(name)) throw notJson(`a name in ${path} contains half a surrogate pair`);

@@ -26,9 +26,9 @@ const INSTRUCTIONS =
 
 /**
  * @typedef {object} ModelRunOptions
- * @property {string} [instructions] - What precedes the context; there are default ones.
- * @property {number} [token_budget] - How many tokens the context may have.
- * @property {AbortSignal} [signal] - Stops waiting for the model. Nothing is reported then.
+ * @property {string | undefined} [instructions] - What precedes the context; there are default ones.
+ * @property {number | undefined} [token_budget] - How many tokens the context may have.
+ * @property {AbortSignal | undefined} [signal] - Stops waiting for the model. Nothing is reported then.
  */
 
 /**

@@ -8,7 +8,7 @@
 import { BatonError, InvalidError, ModelError } from "./errors.js";
 import { reasonOf } from "./http.js";
 import { encode } from "./json.js";
-import { onAbort } from "./timing.js";
+import { afterLimit, onAbort } from "./timing.js";
 
 /** The default time limit for a completion. */
 const TIMEOUT_MS = 600_000;
@@ -19,9 +19,9 @@ const DETAIL_CHARACTERS_MAX = 300;
 
 /**
  * @typedef {object} EndpointOptions
- * @property {string} [key] - The API key, if the endpoint needs one.
- * @property {number} [timeoutMs] - How long a completion may take; ten minutes if not given.
- * @property {typeof fetch} [fetch] - Used instead of `fetch`, such as one with another dispatcher.
+ * @property {string | undefined} [key] - The API key, if the endpoint needs one.
+ * @property {number | undefined} [timeoutMs] - How long a completion may take; ten minutes if not given.
+ * @property {typeof fetch | undefined} [fetch] - Used instead of `fetch`, such as one with another dispatcher.
  */
 
 /**
@@ -73,7 +73,7 @@ export class Endpoint {
    * Asks the model. Throws a {@link ModelError} if there is no completion.
    * @param {string} instructions
    * @param {string} context
-   * @param {{ signal?: AbortSignal }} [options]
+   * @param {{ signal?: AbortSignal | undefined }} [options]
    * @returns {Promise<Completion>}
    */
   async complete(instructions, context, { signal } = {}) {
@@ -84,7 +84,7 @@ export class Endpoint {
     const body = encode({ model: this.model, messages });
     const controller = new AbortController();
     const late = () => controller.abort(unreachable(`no response within ${this.timeoutMs} ms`));
-    const timer = setTimeout(late, this.timeoutMs);
+    const timer = afterLimit(this.timeoutMs, late);
     const forget = onAbort(signal, () => controller.abort(signal?.reason));
     try {
       signal?.throwIfAborted();

@@ -108,7 +108,9 @@ export class Renewal {
     const { agent } = holder.context;
     const { signal } = this.#stopped;
     try {
-      const { status, ttl_ms } = await holder.call("agent.get", { agent }, { signal });
+      const { status, ttl_ms } = await holder
+        .with({ isUpkeep: true })
+        .call("agent.get", { agent }, { signal });
       if (status !== "active" || ttl_ms >= this.#ttlMs || signal.aborted) return;
       this.#period = ttl_ms / RENEWALS_PER_TTL;
       // A renewal under way schedules the next one.

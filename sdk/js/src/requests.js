@@ -73,9 +73,10 @@ export class Requests {
     this.#settings = settings;
   }
 
-  /** Whether nothing is in progress except calls that wait, which may take an hour. */
+  /** Whether there is nothing in progress that closing waits for. */
   get isIdle() {
-    return this.#inFlight === 0 && this.#unsent.size === 0;
+    for (const pending of this.#pending.values()) if (isFinished(pending)) return false;
+    return true;
   }
 
   /**
@@ -242,6 +243,16 @@ export class Requests {
     if (pending.isSent && pending.request.waitMs === 0) this.#inFlight -= 1;
     return pending;
   }
+}
+
+/**
+ * Whether a request is finished before the client is closed: not one that the client makes by
+ * itself, and not one that only waits, which may take an hour.
+ * @param {Pending} pending
+ */
+function isFinished({ request, isSent }) {
+  if (request.isUpkeep) return false;
+  return request.waitMs === 0 || (!isSent && SENDS_FIRST.includes(request.command));
 }
 
 /**

@@ -42,9 +42,9 @@ const PROPOSING = new Set([
 
 /**
  * @typedef {object} CallbackOptions
- * @property {T.Severity} [severity] - `error` if not given.
- * @property {string} [from] - The givers it applies to, where `*` matches any text.
- * @property {string} [to] - The receivers it applies to, in the same way.
+ * @property {T.Severity | undefined} [severity] - `error` if not given.
+ * @property {string | undefined} [from] - The givers it applies to, where `*` matches any text.
+ * @property {string | undefined} [to] - The receivers it applies to, in the same way.
  */
 
 /**

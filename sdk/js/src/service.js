@@ -15,9 +15,11 @@
 import { BatonError, isFinal, isSessionEnded } from "./errors.js";
 import { Renewal } from "./renewal.js";
 import { onAbort, pause } from "./timing.js";
-import { answerAndReceive, REDELIVER_MS } from "./answers.js";
-import { failureOf } from "./worker.js";
+import { answerAndReceive, REDELIVER_MS, sendOrSayWhy } from "./answers.js";
+import { failureOf } from "./failures.js";
+import { atLeastOne } from "./options.js";
 
+/** @import { Outcome } from "./answers.js" */
 /** @import { Workspace } from "./workspace.js" */
 /** @import * as T from "./generated/types.js" */
 
@@ -28,9 +30,9 @@ const PAUSE_MS = 1_000;
 
 /**
  * @typedef {object} ServiceOptions
- * @property {number} [concurrency] - How many handlers run at a time; 1 if not given.
- * @property {number} [ttl_ms] - How long the session lasts without a heartbeat.
- * @property {string[]} [capabilities] - What the agent can do.
+ * @property {number | undefined} [concurrency] - How many handlers run at a time; 1 if not given.
+ * @property {number | undefined} [ttl_ms] - How long the session lasts without a heartbeat.
+ * @property {string[] | undefined} [capabilities] - What the agent can do.
  */
 
 /**
@@ -50,6 +52,7 @@ const PAUSE_MS = 1_000;
 export class Service {
   #workspace;
   #options;
+  #concurrency;
   /** @type {Map<string, MessageHandler>} */
   #handlers = new Map();
   /** @type {MessageHandler | undefined} */
@@ -62,6 +65,7 @@ export class Service {
   constructor(workspace, options) {
     this.#workspace = workspace;
     this.#options = options;
+    this.#concurrency = atLeastOne("concurrency", options.concurrency);
   }
 
   /**
@@ -91,7 +95,7 @@ export class Service {
   /**
    * Serves until it is stopped, by {@link Service.stop} or by the signal. It throws only if serving
    * makes no sense: a name is invalid, or it is not allowed.
-   * @param {{ signal?: AbortSignal }} [options]
+   * @param {{ signal?: AbortSignal | undefined }} [options]
    * @returns {Promise<Served>}
    */
   async run({ signal } = {}) {
@@ -115,16 +119,15 @@ export class Service {
   /** One session, until it is lost or the service is stopped. */
   async #session() {
     const { agents, handlers } = this.#workspace;
-    const { ttl_ms, capabilities, concurrency = 1 } = this.#options;
+    const { ttl_ms, capabilities } = this.#options;
     const { token, ttl_ms: granted } = await agents.register({ ttl_ms, capabilities });
-    const renewal = new Renewal("the session", granted, ({ signal }) =>
-      agents.heartbeat({ token, signal }),
+    const upkeep = this.#workspace.caller.with({ isUpkeep: true });
+    const renewal = new Renewal("the session", granted, (options) =>
+      upkeep.call("agent.heartbeat", { token }, options),
     );
     try {
       for (const name of this.#handlers.keys()) await handlers.register(name);
-      const slots = Array.from({ length: Math.max(1, concurrency) }, () =>
-        this.#slot(renewal.signal),
-      );
+      const slots = Array.from({ length: this.#concurrency }, () => this.#slot(renewal.signal));
       await Promise.all(slots);
     } catch (error) {
       // Its handlers are notified: their requests go to other agents.
@@ -161,7 +164,7 @@ export class Service {
     }
   }
 
-  /** @param {{ body: unknown } | { error: unknown }} outcome - It was sent. */
+  /** @param {Outcome} outcome - It was sent. */
   #count(outcome) {
     if ("body" in outcome) this.#served.answered += 1;
     else this.#served.failed += 1;
@@ -177,7 +180,7 @@ export class Service {
     const address = message.request?.address;
     const name = typeof address === "object" && "handler" in address ? address.handler : undefined;
     const handler = (name !== undefined && this.#handlers.get(name)) || this.#other;
-    /** @type {{ body: unknown } | { error: unknown }} */
+    /** @type {Outcome} */
     let outcome;
     try {
       if (!handler) throw new Error("this agent has no handler for the message");
@@ -191,7 +194,9 @@ export class Service {
     }
     try {
       const waiting = { wait_ms: WAIT_MS, signal };
-      const next = await answerAndReceive(this.#workspace, message, outcome, waiting);
+      const send = (/** @type {Outcome} */ it) =>
+        answerAndReceive(this.#workspace, message, (outcome = it), waiting);
+      const { result: next } = await sendOrSayWhy(outcome, send);
       this.#count(outcome);
       return next;
     } catch (error) {

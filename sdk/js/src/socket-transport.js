@@ -12,7 +12,7 @@ import {
   unreachable,
 } from "./errors.js";
 import { Requests } from "./requests.js";
-import { onAbort } from "./timing.js";
+import { afterLimit, onAbort } from "./timing.js";
 import { frameOf } from "./transport.js";
 import { Watch } from "./watch.js";
 
@@ -76,11 +76,11 @@ export class SocketTransport {
         forget();
         this.#checkIdle();
       };
-      const timer = setTimeout(() => {
+      const timer = afterLimit(allowed, () => {
         const error = this.#late(this.#withdraw(id), allowed);
         settle();
         reject(error);
-      }, allowed);
+      });
       const forget = onAbort(signal, () => {
         this.#withdraw(id);
         settle();

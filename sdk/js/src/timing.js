@@ -1,5 +1,23 @@
 // Waiting, with an end.
 
+/** The longest time of a timer, 24 days: `setTimeout` takes a longer one for one millisecond. */
+const TIMER_MS_MAX = 2 ** 31 - 1;
+
+/**
+ * Calls back when a time limit is over; never if a timer cannot last so long, such as `Infinity`.
+ * @param {number} milliseconds
+ * @param {() => void} callback
+ * @returns {ReturnType<typeof setTimeout> | undefined}
+ */
+export function afterLimit(milliseconds, callback) {
+  if (Number.isNaN(milliseconds)) throw new RangeError("a time limit must be a number, not NaN");
+  return milliseconds > TIMER_MS_MAX ? undefined : setTimeout(callback, milliseconds);
+}
+
+/** A signal that is aborted when a time limit is over. @param {number} milliseconds */
+export const limitSignal = (milliseconds) =>
+  AbortSignal.timeout(Math.min(milliseconds, TIMER_MS_MAX));
+
 /**
  * Resolves after so long, or as soon as the signal is aborted.
  * @param {number} milliseconds

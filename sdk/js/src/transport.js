@@ -21,6 +21,8 @@ import { encode } from "./json.js";
  * @property {string | undefined} idempotencyKey
  * @property {Effect} effect
  * @property {number} waitMs - How long it asks to wait.
+ * @property {boolean} [isUpkeep] - The client makes it by itself, such as to renew a lock: closing does
+ *   not wait for it.
  * @property {GivesBack} [givesBack] - The command that returns what it was granted.
  */
 
@@ -31,7 +33,7 @@ import { encode } from "./json.js";
  * @property {unknown[]} [results]
  */
 
-/** @typedef {{ signal?: AbortSignal, timeoutMs?: number }} Limits */
+/** @typedef {{ signal?: AbortSignal | undefined, timeoutMs?: number | undefined }} Limits */
 
 /**
  * @typedef {object} Transport

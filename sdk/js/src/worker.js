@@ -16,12 +16,15 @@
 //    does not claim the next task when it completes one: a hand-off or a message may be first.
 // 6. If the session of the agent ends while the worker waits, it claims again, without a session.
 
-import { answer, REDELIVER_MS } from "./answers.js";
+import { answer, REDELIVER_MS, sendOrSayWhy } from "./answers.js";
 import { BatonError, isFinal, isSessionEnded } from "./errors.js";
+import { failureOf, GiveUp, isUnstorable } from "./failures.js";
 import { Job } from "./job.js";
+import { atLeastOne } from "./options.js";
 import { onAbort, pause } from "./timing.js";
 
 /** @import { StandardSchema } from "./standard-schema.js" */
+/** @import { Outcome } from "./answers.js" */
 /** @import { ClaimedTask } from "./job.js" */
 /** @import { Workspace } from "./workspace.js" */
 /** @import * as T from "./generated/types.js" */
@@ -35,10 +38,10 @@ const PAUSE_MS = 1_000;
 
 /**
  * @typedef {object} WorkerOptions
- * @property {number} [concurrency] - How many tasks are worked on at a time; 1 if not given.
- * @property {number} [lease_ms] - How long a lease lasts without a heartbeat, and so how long it
+ * @property {number | undefined} [concurrency] - How many tasks are worked on at a time; 1 if not given.
+ * @property {number | undefined} [lease_ms] - How long a lease lasts without a heartbeat, and so how long it
  *   takes until others get the task if this program dies.
- * @property {string[]} [capabilities] - What the worker can do, instead of what its agent registered
+ * @property {string[] | undefined} [capabilities] - What the worker can do, instead of what its agent registered
  *   with.
  */
 
@@ -60,46 +63,13 @@ const PAUSE_MS = 1_000;
 
 /** @typedef {(handoff: T.Handoff, workspace: Workspace) => unknown} HandoffHandler */
 /** @typedef {(body: any, message: T.Message) => unknown} MailHandler */
+/** @typedef {{ result: unknown } | { error: unknown, retryable: boolean }} Settled */
 /** @typedef {{ task: ClaimedTask } | { handoff: T.Handoff } | { message: T.Message }} Work */
-
-/** Thrown by a handler: the attempt failed, and the task is tried again after its backoff. */
-export class RetryLater extends Error {
-  /** @param {unknown} error - What is recorded as the error of the attempt. */
-  constructor(error) {
-    super(typeof error === "string" ? error : "the task is to be tried again");
-    this.name = "RetryLater";
-    this.error = error;
-  }
-}
-
-/** Thrown by a handler: the task failed, and trying again would not help. */
-export class GiveUp extends Error {
-  /** @param {unknown} error - What is recorded as the error of the task. */
-  constructor(error) {
-    super(typeof error === "string" ? error : "the task cannot succeed");
-    this.name = "GiveUp";
-    this.error = error;
-  }
-}
-
-/**
- * The record of an error of a handler.
- * @param {unknown} error
- * @returns {{ error: unknown, retryable: boolean }}
- */
-export function failureOf(error) {
-  if (error instanceof GiveUp) return { error: error.error, retryable: false };
-  if (error instanceof RetryLater) return { error: error.error, retryable: true };
-  if (error instanceof BatonError) {
-    return { error: { code: error.code, detail: error.message }, retryable: true };
-  }
-  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  return { error: text, retryable: true };
-}
 
 export class Worker {
   #workspace;
   #options;
+  #concurrency;
   /** @type {Map<string, { handler: TaskHandler<any>, schema: StandardSchema<any> | undefined }>} */
   #handlers = new Map();
   /** @type {HandoffHandler | undefined} */
@@ -114,6 +84,7 @@ export class Worker {
   constructor(workspace, options) {
     this.#workspace = workspace;
     this.#options = options;
+    this.#concurrency = atLeastOne("concurrency", options.concurrency);
   }
 
   /**
@@ -176,16 +147,20 @@ export class Worker {
 
   /**
    * Works until it is stopped, by {@link Worker.stop} or by the signal, and what was begun is
-   * finished. It throws only if claiming makes no sense: a name is invalid, or it is not allowed.
-   * @param {{ signal?: AbortSignal }} [options]
+   * finished. It throws only if claiming makes no sense: there is no handler, a name is invalid, or
+   * it is not allowed.
+   * @param {{ signal?: AbortSignal | undefined }} [options]
    * @returns {Promise<Worked>}
    */
   async run({ signal } = {}) {
-    const { concurrency = 1 } = this.#options;
+    // Otherwise it would claim every task of the workspace, only to fail it.
+    if (this.#isForTasks && this.#handlers.size === 0) {
+      throw new TypeError("the worker has no handler: add one with `worker.task(type, handler)`");
+    }
     if (signal?.aborted) this.stop();
     const forget = onAbort(signal, () => this.stop());
     try {
-      const count = Math.max(1, concurrency);
+      const count = this.#concurrency;
       const first = await this.#first(count);
       const slots = Array.from({ length: count }, (_, slot) => this.#slot(first[slot]));
       const outcomes = await Promise.allSettled(slots);
@@ -306,7 +281,7 @@ export class Worker {
 
   /** @param {T.Message} message */
   async #answer(message) {
-    /** @type {{ body: unknown } | { error: unknown }} */
+    /** @type {Outcome} */
     let outcome;
     try {
       outcome = { body: (await this.#onMessage?.(message.body, message)) ?? null };
@@ -314,7 +289,8 @@ export class Worker {
       outcome = { error: failureOf(error).error };
     }
     try {
-      await answer(this.#workspace, message, outcome);
+      const send = (/** @type {Outcome} */ it) => answer(this.#workspace, message, it);
+      ({ outcome } = await sendOrSayWhy(outcome, send));
       if ("body" in outcome) this.#worked.messages += 1;
       else this.#worked.failed += 1;
     } catch (error) {
@@ -329,7 +305,7 @@ export class Worker {
    * @returns {Promise<ClaimedTask | undefined>} The next task, if it was claimed at the same time.
    */
   async #work(job) {
-    /** @type {{ result: unknown } | { error: unknown, retryable: boolean }} */
+    /** @type {Settled} */
     let outcome;
     try {
       outcome = { result: await this.#handle(job) };
@@ -366,10 +342,11 @@ export class Worker {
 
   /**
    * @param {Job} job
-   * @param {{ result: unknown } | { error: unknown, retryable: boolean }} outcome
+   * @param {Settled} outcome
+   * @param {boolean} [isFallback] - It says why another outcome could not be stored.
    * @returns {Promise<ClaimedTask | undefined>}
    */
-  async #report(job, outcome) {
+  async #report(job, outcome, isFallback = false) {
     try {
       if ("result" in outcome) {
         const canClaim = this.#isForTasks && !this.#stop.signal.aborted;
@@ -381,15 +358,23 @@ export class Worker {
       await job.fail(outcome.error, { retryable: outcome.retryable });
       this.#worked.failed += 1;
     } catch (error) {
-      const isRejected =
-        error instanceof BatonError && (error.kind === "invalid" || error.kind === "too_large");
-      // A result that cannot be stored would be the same at the next attempt.
-      if ("result" in outcome && isRejected) {
-        return await this.#report(job, { ...failureOf(error), retryable: false });
-      }
+      const instead = isFallback ? undefined : insteadOf(outcome, error);
+      if (instead) return await this.#report(job, instead, true);
       job.abandon();
       this.#worked.lost += 1;
     }
     return undefined;
   }
+}
+
+/**
+ * What is reported instead of an outcome that cannot be stored; nothing if it was refused for
+ * another reason. A result would be the same at the next attempt.
+ * @param {Settled} outcome
+ * @param {unknown} refusal
+ * @returns {Settled | undefined}
+ */
+function insteadOf(outcome, refusal) {
+  if (!isUnstorable(refusal)) return undefined;
+  return { ...failureOf(refusal), retryable: "error" in outcome && outcome.retryable };
 }

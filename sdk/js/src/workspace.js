@@ -123,7 +123,7 @@ export class Workspace extends groups.WorkspaceOperations {
    * refused does not stop the next. The outcomes are those of `Promise.allSettled`.
    * @template {readonly T.Command[]} const C
    * @param {C} commands
-   * @param {{ signal?: AbortSignal, timeoutMs?: number }} [options]
+   * @param {{ signal?: AbortSignal | undefined, timeoutMs?: number | undefined }} [options]
    * @returns {Promise<BatchOutcomes<C>>}
    */
   batch(commands, options) {
@@ -134,7 +134,7 @@ export class Workspace extends groups.WorkspaceOperations {
    * Executes commands together, or none of them, if all preconditions hold.
    * @template {readonly T.TransactionCommand[]} const C
    * @param {C} commands
-   * @param {CallOptions & { require?: T.Precondition[] }} [options]
+   * @param {CallOptions & { require?: T.Precondition[] | undefined }} [options]
    * @returns {Promise<TransactionAnswer<C>>}
    */
   transaction(commands, options) {
@@ -149,8 +149,10 @@ export class Workspace extends groups.WorkspaceOperations {
    * @template {string} [const N=T.BatonEvent["type"]]
    * @template {boolean} [S=false]
    * @param {string} [pattern] - Such as `state/shared/**`; everything if not given.
-   * @param {{ types?: readonly N[], from?: number, snapshot?: S, waits?: boolean,
-   *   signal?: AbortSignal }} [options] - With `waits`, also the events about waiting calls.
+   * @param {{ types?: readonly N[] | undefined, from?: number | undefined,
+   *   snapshot?: S | undefined, waits?: boolean | undefined,
+   *   signal?: AbortSignal | undefined }} [options] - With `waits`, also the events about waiting
+   *   calls.
    * @returns {Watch<T.EventOf<N> | (S extends true ? Snapshot : never)>}
    */
   watch(pattern = "**", { types, from, snapshot, waits, signal } = {}) {
@@ -243,7 +245,7 @@ export class Workspace extends groups.WorkspaceOperations {
 
   /**
    * The workspace as one file, as the response of `fetch`.
-   * @param {{ at?: T.At, signal?: AbortSignal }} [options]
+   * @param {{ at?: T.At | undefined, signal?: AbortSignal | undefined }} [options]
    */
   export({ at, signal } = {}) {
     return this.#routes.fetch("export", { at }, { signal });
@@ -252,7 +254,7 @@ export class Workspace extends groups.WorkspaceOperations {
   /**
    * Creates the workspace from such a file.
    * @param {Bytes} bytes
-   * @param {{ signal?: AbortSignal }} [options]
+   * @param {{ signal?: AbortSignal | undefined }} [options]
    * @returns {Promise<T.Forked>}
    */
   import(bytes, { signal } = {}) {

@@ -38,11 +38,14 @@ const documents = [
     "docs/rules.md",
     "sdk/js/README.md",
 ];
+const documented = [];
 for (const name of documents) {
     const blocks = [...readFileSync(join(root, name), "utf8").matchAll(/^```js\n(.*?)^```$/gms)];
-    blocks.forEach(([, text], index) =>
-        programs.push({ title: `${name}, block ${index + 1}`, text }),
-    );
+    blocks.forEach(([, text], index) => {
+        programs.push({ title: `${name}, block ${index + 1}`, text });
+        documented.push(`${name.replaceAll("/", "-")}-${index + 1}.mts`);
+        writeFileSync(join(folder, documented.at(-1)), text);
+    });
 }
 for (const name of readdirSync(join(root, "examples/js")).filter((it) => it.endsWith(".mjs"))) {
     programs.push({
@@ -63,19 +66,12 @@ before(async () => {
         existsSync(join(sdk, "types/node.d.ts")),
         "run `npx tsc -p tsconfig.types.json` first",
     );
-    // Also removes `await using`, which Node.js 20 does not know.
     const options = [
-        "--allowJs",
-        "--checkJs",
-        "--strict",
-        "false",
         "--skipLibCheck",
         "--target",
         "ES2022",
         "--module",
         "NodeNext",
-    ];
-    const types = [
         "--lib",
         "ES2023,ESNext.Disposable,DOM",
         "--types",
@@ -83,10 +79,14 @@ before(async () => {
         "--typeRoots",
         join(sdk, "node_modules/@types"),
     ];
-    const compiler = join(sdk, "node_modules/.bin/tsc");
-    await run(compiler, [...options, ...types, "--outDir", "out", ...files], { cwd: folder }).catch(
-        ({ stdout }) => assert.fail(stdout),
-    );
+    const compile = (...more) =>
+        run(join(sdk, "node_modules/.bin/tsc"), [...options, ...more], { cwd: folder }).catch(
+            ({ stdout }) => assert.fail(stdout),
+        );
+    // Also removes `await using`, which Node.js 20 does not know.
+    await compile("--allowJs", "--checkJs", "--strict", "false", "--outDir", "out", ...files);
+    // The same text in TypeScript.
+    await compile("--strict", "--noEmit", ...documented);
     server = await Server.start();
     model = await ChatServer.start();
 });

@@ -97,6 +97,21 @@ test("values that JSON cannot express are refused", () => {
         [undefined],
         new Map(),
         new Uint8Array(1),
+        Buffer.from("a"),
+        new ArrayBuffer(1),
+        new Set(),
+        new WeakMap(),
+        Promise.resolve(1),
+        new Error("e"),
+        Object.assign(new Error("e"), { code: 1 }),
+        /a/,
+        new Date(NaN),
+        new Blob([]),
+        new Headers(),
+        new URLSearchParams("a=b"),
+        new Number(NaN),
+        Object(10n),
+        Object(Symbol("s")),
         "\ud800",
         circular,
     ]) {
@@ -109,6 +124,23 @@ test("values that JSON cannot express are refused", () => {
     assert.throws(() => encode({ value: deep }), /: value[.a]+… is nested too deeply$/);
     const twice = {};
     assert.equal(encode({ one: twice, other: [twice, twice] }), '{"one":{},"other":[{},{}]}');
+    class Point {
+        x = 1;
+        get [Symbol.toStringTag]() {
+            return "Point";
+        }
+    }
+    class Money {
+        #cents = 5;
+        toJSON = () => this.#cents;
+    }
+    const [point, money] = [new Point(), new Money()];
+    const boxed = [new String("a"), new Number(1), new Boolean(false), Object.create(null), new URL("http://a")];
+    assert.equal(
+        encode({ point, money, boxed }),
+        '{"point":{"x":1},"money":5,"boxed":["a",1,false,{},"http://a/"]}',
+    );
+    assert.throws(() => encode({ value: { a: Promise.resolve(1) } }), /: value\.a is an object of the class `Promise`$/);
     const date = new Date(0);
     assert.equal(
         encode({ date, absent: undefined, none: null }),

@@ -213,3 +213,33 @@ test("a lock whose server is away for longer than it lasts is lost", async () =>
     await lock[Symbol.asyncDispose]();
     await client.close();
 });
+
+for (const transport of ["socket", "http"]) {
+    test(`closing over ${transport} does not wait for calls that the client makes by itself`, async () => {
+        const away = await Server.start();
+        // Longer than the test may take: what closing waits for would be waited for until then.
+        const client = await connect(away.url, { transport, requestTimeoutMs: 600_000 });
+        const ada = client.workspace(fresh(), { agent: "ada" });
+        await ada.lock("door", { ttl_ms: 300 });
+        const service = ada.as("bob").service({ ttl_ms: 300 });
+        const running = service.run();
+        await ada.tasks.create("write");
+        await ada.claim({ lease_ms: 300 });
+        while ((await ada.agents.list()).agents.length === 0);
+        const claiming = assert.rejects(ada.tasks.claim({ types: ["other"], wait_ms: 600_000 }));
+        await away.kill();
+        const late = assert.rejects(ada.tasks.claim({ types: ["other"], wait_ms: 600_000 }));
+        const end = new AbortController();
+        const watch = ada.watch("**", { signal: end.signal });
+        const read = assert.rejects(watch.next());
+        const unread = ada.watch("**");
+        // Until all of them have been renewed, or were to be.
+        await new Promise((resolve) => setTimeout(resolve, 250));
+        end.abort();
+        await client.close();
+        await Promise.all([claiming, late, read, assert.rejects(unread.started)]);
+        service.stop();
+        await running;
+        await away.end();
+    });
+}

@@ -20,6 +20,20 @@ await ada.state.patch("a", {});
 // @ts-expect-error The token is a number.
 await ada.tasks.complete("t", "1");
 
+// Options may be `undefined`, also with `exactOptionalPropertyTypes`.
+const [signal, n, text, list] = [undefined, undefined, undefined, undefined] as [
+  AbortSignal | undefined,
+  number | undefined,
+  string | undefined,
+  string[] | undefined,
+];
+const exact = (await connect(text, { token: text, requestTimeoutMs: n })).workspace("w", { agent: text });
+await exact.state.set("a", 1, { ttl_ms: n, signal, timeoutMs: n, idempotencyKey: text });
+await exact.lock("a", { ttl_ms: n, wait_ms: n, signal });
+await exact.worker({ concurrency: n, lease_ms: n, capabilities: list }).run({ signal });
+await exact.service({ concurrency: n, ttl_ms: n, capabilities: list }).run({ signal });
+exact.watch("**", { from: n, signal });
+
 const claimed: Task | null = await ada.tasks.claim({ types: ["write"], wait_ms: 10 });
 const job: Job<{ url: string }> | undefined = await ada.claim<{ url: string }>();
 ada.worker().task<{ url: string }>("read", async ({ url }, { signal }) => fetch(url, { signal }));

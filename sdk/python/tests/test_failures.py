@@ -20,6 +20,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -300,10 +301,23 @@ def test_an_older_server_does_not_know_a_field_and_a_newer_one_lacks_one(b: bato
     assert newer.raw["invented"] == 1
 
 
-@pytest.mark.parametrize("value", [float("nan"), object(), {1, "a"}, b"bytes", "\ud800"])
-def test_values_that_are_not_json(b: baton.Baton, value: object) -> None:
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        (float("nan"), "Out of range"),
+        (object(), "object has no JSON form"),
+        (b"bytes", "bytes has no JSON form"),
+        ("\ud800", "surrogates"),
+        ({1, "a"}, "a set whose members cannot be sorted"),
+        ({"a": {1, None}}, "a set whose members cannot be sorted"),
+        ({1: "a", "1": "b"}, "two keys of a dict are '1' as text"),
+        ([({"x": [{None: 1, "null": 2}]},)], "two keys of a dict are 'null' as text"),
+        (MappingProxyType({"x": {True: 1, "true": 2}}), "two keys of a dict are 'true' as text"),
+    ],
+)
+def test_values_that_are_not_json(b: baton.Baton, value: object, reason: str) -> None:
     before = b.workspace.get().raw
-    with pytest.raises(baton.NotJson) as caught:
+    with pytest.raises(baton.NotJson, match=reason) as caught:
         b.state.set("k", value)
     assert is_well_formed(caught.value)
     assert b.workspace.get().raw == before, "nothing was written"
@@ -320,6 +334,66 @@ def test_values_that_are_too_deep_or_too_large(b: baton.Baton) -> None:
     with pytest.raises(baton.TooLarge):
         b.state.set("k", "x" * (10 << 20))
     assert b.state.set("k", 1).version == 1, "the connection still works"
+
+
+NO_LIMIT = baton.Options(
+    request_timeout=float("inf"), connect_timeout=float("inf"), silence_max=float("inf")
+)
+
+
+def test_an_infinite_time_limit_is_none(shared_server: Server, workspace: str) -> None:
+    with baton.connect(shared_server.url, workspace=workspace, options=NO_LIMIT) as b:
+        for timeout in (float("inf"), 1e12):
+            assert b.state.set("k", 1, timeout=timeout).version
+        with b.lock("door", wait=float("inf")), b.watch("state/**", start=1) as events:
+            assert events.next(float("inf"))
+        with pytest.raises(ValueError, match="time limit"):
+            b.state.get("k", timeout=float("nan"))
+        with pytest.raises(ValueError, match="finite"):
+            b.lock("door", ttl=float("inf")).__enter__()
+
+
+async def test_an_infinite_time_limit_is_none_async(shared_server: Server, workspace: str) -> None:
+    async with baton.connect_async(shared_server.url, workspace=workspace, options=NO_LIMIT) as b:
+        for timeout in (float("inf"), 1e12):
+            assert (await b.state.set("k", 1, timeout=timeout)).version
+        async with (
+            b.lock("door", wait=float("inf")),
+            await b.watch("state/**", start=1) as events,
+        ):
+            assert await events.next(float("inf"))
+        with pytest.raises(ValueError, match="time limit"):
+            await b.state.get("k", timeout=float("nan"))
+
+
+def test_a_ttl_of_nothing_is_refused_as_given(b: baton.Baton) -> None:
+    with pytest.raises(baton.Invalid, match="not 0 "), b.lock("door", ttl=0):
+        pass
+
+
+def test_an_exception_does_not_wait_for_a_server_that_is_away(start_server: StartServer) -> None:
+    server = start_server()
+    # Longer than the test may take.
+    patient = baton.Options(request_timeout=600)
+    with baton.connect(server.url, options=patient) as b:
+        for hold in (b.lock("door"), b.semaphore("models", 1), b.session()):
+            with pytest.raises(KeyError, match="mine"), hold:
+                server.kill()
+                raise KeyError("mine")
+            server.start()
+            b.state.set("k", 1)
+
+
+async def test_an_exception_does_not_wait_for_a_server_that_is_away_async(
+    start_server: StartServer,
+) -> None:
+    server = start_server()
+    patient = baton.Options(request_timeout=600)
+    async with baton.connect_async(server.url, options=patient) as b:
+        with pytest.raises(KeyError, match="mine"):
+            async with b.lock("door"):
+                server.kill()
+                raise KeyError("mine")
 
 
 def test_use_after_close(shared_server: Server) -> None:

@@ -2154,17 +2154,17 @@
 /**
  * Optional fields of `state.set`.
  * @typedef {object} StateSetOptions
- * @property {NamespaceName} [namespace] - The namespace.
- * @property {boolean} [ephemeral] - Delete the entry when the session of the caller ends.
- * @property {Revision | null} [expected_revision] - Write only if the entry was last changed by this revision; 0 means that it must not exist.
+ * @property {NamespaceName | undefined} [namespace] - The namespace.
+ * @property {boolean | undefined} [ephemeral] - Delete the entry when the session of the caller ends.
+ * @property {Revision | null | undefined} [expected_revision] - Write only if the entry was last changed by this revision; 0 means that it must not exist.
  *   If omitted, the revision is not checked.
  * @property {Json} [expected_value] - Write only if the entry has this value. `null` means the value null, not that there is no
  *   entry: use `if_absent` for that. If omitted, the value is not checked.
- * @property {Version | null} [expected_version] - Write only if the entry has this version; 0 means that it must not exist. If omitted, the
+ * @property {Version | null | undefined} [expected_version] - Write only if the entry has this version; 0 means that it must not exist. If omitted, the
  *   version is not checked.
- * @property {boolean} [if_absent] - Write only if the entry does not exist.
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
- * @property {number | null} [ttl_ms] - Time to live in milliseconds. The entry is deleted when it elapses without another write.
+ * @property {boolean | undefined} [if_absent] - Write only if the entry does not exist.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | null | undefined} [ttl_ms] - Time to live in milliseconds. The entry is deleted when it elapses without another write.
  *   If omitted, the `ttl_ms` of the namespace, if it has one.
  */
 
@@ -2176,12 +2176,12 @@
 /**
  * Optional fields of `state.patch`.
  * @typedef {object} StatePatchBase
- * @property {NamespaceName} [namespace] - The namespace.
- * @property {Revision | null} [expected_revision] - Write only if the entry was last changed by this revision; 0 means that it must not exist.
+ * @property {NamespaceName | undefined} [namespace] - The namespace.
+ * @property {Revision | null | undefined} [expected_revision] - Write only if the entry was last changed by this revision; 0 means that it must not exist.
  *   If omitted, the revision is not checked.
- * @property {Version | null} [expected_version] - Write only if the entry has this version; 0 means that it must not exist. If omitted, the
+ * @property {Version | null | undefined} [expected_version] - Write only if the entry has this version; 0 means that it must not exist. If omitted, the
  *   version is not checked.
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -2197,11 +2197,11 @@
 /**
  * Optional fields of `state.delete`.
  * @typedef {object} StateDeleteOptions
- * @property {NamespaceName} [namespace] - The namespace.
- * @property {Revision | null} [expected_revision] - Delete only if the entry was last changed by this revision. If omitted, the revision is
+ * @property {NamespaceName | undefined} [namespace] - The namespace.
+ * @property {Revision | null | undefined} [expected_revision] - Delete only if the entry was last changed by this revision. If omitted, the revision is
  *   not checked.
- * @property {Version | null} [expected_version] - Delete only if the entry has this version. If omitted, the version is not checked.
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {Version | null | undefined} [expected_version] - Delete only if the entry has this version. If omitted, the version is not checked.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -2212,11 +2212,11 @@
 /**
  * Optional fields of `state.transfer`.
  * @typedef {object} StateTransferOptions
- * @property {boolean} [copy] - Copy the entries: the source keeps its own. If `false`, they move.
- * @property {Key[] | null} [keys] - The keys to move. If omitted, all keys.
- * @property {boolean} [overwrite] - Replace entries of the same key in the target. If `false`, they are a conflict.
- * @property {Pattern | null} [pattern] - Move only keys that match this pattern. If omitted, any key.
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {boolean | undefined} [copy] - Copy the entries: the source keeps its own. If `false`, they move.
+ * @property {Key[] | null | undefined} [keys] - The keys to move. If omitted, all keys.
+ * @property {boolean | undefined} [overwrite] - Replace entries of the same key in the target. If `false`, they are a conflict.
+ * @property {Pattern | null | undefined} [pattern] - Move only keys that match this pattern. If omitted, any key.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -2227,8 +2227,8 @@
 /**
  * Optional fields of `state.get`.
  * @typedef {object} StateGetOptions
- * @property {NamespaceName} [namespace] - The namespace.
- * @property {Revision | null} [at] - Read the entry as of this revision. If omitted, the present.
+ * @property {NamespaceName | undefined} [namespace] - The namespace.
+ * @property {Revision | null | undefined} [at] - Read the entry as of this revision. If omitted, the present.
  */
 
 /**
@@ -2239,12 +2239,12 @@
 /**
  * Optional fields of `state.list`.
  * @typedef {object} StateListOptions
- * @property {NamespaceName} [namespace] - The namespace.
- * @property {Revision | null} [at] - Read the entries as of this revision. If omitted, the present.
- * @property {string | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
- * @property {number | null} [limit] - The maximum number of results.
- * @property {Pattern | null} [pattern] - Only keys that match this pattern. If omitted, any key.
- * @property {string | null} [prefix] - Only keys with this prefix. If omitted, any key.
+ * @property {NamespaceName | undefined} [namespace] - The namespace.
+ * @property {Revision | null | undefined} [at] - Read the entries as of this revision. If omitted, the present.
+ * @property {string | null | undefined} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {number | null | undefined} [limit] - The maximum number of results.
+ * @property {Pattern | null | undefined} [pattern] - Only keys that match this pattern. If omitted, any key.
+ * @property {string | null | undefined} [prefix] - Only keys with this prefix. If omitted, any key.
  */
 
 /**
@@ -2255,14 +2255,14 @@
 /**
  * Optional fields of `state.history`.
  * @typedef {object} StateHistoryOptions
- * @property {AgentId | null} [author] - Only changes by this agent. If omitted, any agent.
- * @property {string | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
- * @property {Revision | null} [from] - The oldest revision to include. If omitted, the oldest that is kept.
- * @property {Key | null} [key] - Only this key; requires `namespace`. If omitted, any key.
- * @property {number | null} [limit] - The maximum number of results.
- * @property {NamespaceName | null} [namespace] - Only this namespace. If omitted, all namespaces.
- * @property {Pattern | null} [pattern] - Only keys that match this pattern. If omitted, any key.
- * @property {Revision | null} [to] - The newest revision to include. If omitted, the present.
+ * @property {AgentId | null | undefined} [author] - Only changes by this agent. If omitted, any agent.
+ * @property {string | null | undefined} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {Revision | null | undefined} [from] - The oldest revision to include. If omitted, the oldest that is kept.
+ * @property {Key | null | undefined} [key] - Only this key; requires `namespace`. If omitted, any key.
+ * @property {number | null | undefined} [limit] - The maximum number of results.
+ * @property {NamespaceName | null | undefined} [namespace] - Only this namespace. If omitted, all namespaces.
+ * @property {Pattern | null | undefined} [pattern] - Only keys that match this pattern. If omitted, any key.
+ * @property {Revision | null | undefined} [to] - The newest revision to include. If omitted, the present.
  */
 
 /**
@@ -2273,11 +2273,11 @@
 /**
  * Optional fields of `state.snapshot`.
  * @typedef {object} StateSnapshotOptions
- * @property {Revision | null} [at] - The revision. If omitted, the present.
- * @property {string | null} [cursor] - The `cursor` of the previous page. The next page shows the same revision, regardless of
+ * @property {Revision | null | undefined} [at] - The revision. If omitted, the present.
+ * @property {string | null | undefined} [cursor] - The `cursor` of the previous page. The next page shows the same revision, regardless of
  *   later writes. If omitted, the first page is returned.
- * @property {number | null} [limit] - The maximum number of entries.
- * @property {NamespaceName | null} [namespace] - Only this namespace. If omitted, all namespaces.
+ * @property {number | null | undefined} [limit] - The maximum number of entries.
+ * @property {NamespaceName | null | undefined} [namespace] - Only this namespace. If omitted, all namespaces.
  */
 
 /**
@@ -2288,8 +2288,8 @@
 /**
  * Optional fields of `state.diff`.
  * @typedef {object} StateDiffOptions
- * @property {NamespaceName | null} [namespace] - Only this namespace. If omitted, all namespaces.
- * @property {Revision | null} [to] - The second revision. If omitted, the present.
+ * @property {NamespaceName | null | undefined} [namespace] - Only this namespace. If omitted, all namespaces.
+ * @property {Revision | null | undefined} [to] - The second revision. If omitted, the present.
  */
 
 /**
@@ -2300,8 +2300,8 @@
 /**
  * Optional fields of `namespace.create`.
  * @typedef {object} NamespaceCreateOptions
- * @property {Rules} [rules] - The rules for writes. If omitted, there are none.
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {Rules | undefined} [rules] - The rules for writes. If omitted, there are none.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -2312,7 +2312,7 @@
 /**
  * Optional fields of `namespace.configure`.
  * @typedef {object} NamespaceConfigureOptions
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -2323,7 +2323,7 @@
 /**
  * Optional fields of `namespace.delete`.
  * @typedef {object} NamespaceDeleteOptions
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -2334,9 +2334,9 @@
 /**
  * Optional fields of `namespace.list`.
  * @typedef {object} NamespaceListOptions
- * @property {At} [at] - As it was at this revision or time.
- * @property {NamespaceName | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
- * @property {number | null} [limit] - The maximum number of results.
+ * @property {At | undefined} [at] - As it was at this revision or time.
+ * @property {NamespaceName | null | undefined} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {number | null | undefined} [limit] - The maximum number of results.
  */
 
 /**
@@ -2347,7 +2347,7 @@
 /**
  * Optional fields of `namespace.get`.
  * @typedef {object} NamespaceGetOptions
- * @property {At} [at] - As it was at this revision or time.
+ * @property {At | undefined} [at] - As it was at this revision or time.
  */
 
 /**
@@ -2358,14 +2358,14 @@
 /**
  * Optional fields of `agent.register`.
  * @typedef {object} AgentRegisterOptions
- * @property {AgentId} [agent] - The id of the agent.
- * @property {string[]} [capabilities] - The capabilities of the agent. Tasks and hand-offs that require capabilities go to agents
+ * @property {AgentId | undefined} [agent] - The id of the agent.
+ * @property {string[] | undefined} [capabilities] - The capabilities of the agent. Tasks and hand-offs that require capabilities go to agents
  *   that have all of them.
  * @property {Json} [metadata] - Any JSON that describes the agent. Default: none.
- * @property {AgentId | null} [parent] - The agent that supervises this one, which must have a session. When that session ends,
+ * @property {AgentId | null | undefined} [parent] - The agent that supervises this one, which must have a session. When that session ends,
  *   this one ends in the same commit. Default: none.
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
- * @property {number | null} [ttl_ms] - Time to live of the session in milliseconds. The agent is lost if it makes no call for
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | null | undefined} [ttl_ms] - Time to live of the session in milliseconds. The agent is lost if it makes no call for
  *   this long, and none of its calls waits.
  */
 
@@ -2377,8 +2377,8 @@
 /**
  * Optional fields of `agent.heartbeat`.
  * @typedef {object} AgentHeartbeatOptions
- * @property {AgentId} [agent] - The agent.
- * @property {Token | null} [token] - The token of the session. If omitted, the current session is renewed.
+ * @property {AgentId | undefined} [agent] - The agent.
+ * @property {Token | null | undefined} [token] - The token of the session. If omitted, the current session is renewed.
  */
 
 /**
@@ -2389,8 +2389,8 @@
 /**
  * Optional fields of `agent.leave`.
  * @typedef {object} AgentLeaveOptions
- * @property {AgentId} [agent] - The agent.
- * @property {Token | null} [token] - The token of the session. If omitted, the current session is ended.
+ * @property {AgentId | undefined} [agent] - The agent.
+ * @property {Token | null | undefined} [token] - The token of the session. If omitted, the current session is ended.
  */
 
 /**
@@ -2401,7 +2401,7 @@
 /**
  * Optional fields of `agent.get`.
  * @typedef {object} AgentGetOptions
- * @property {At} [at] - As it was at this revision or time.
+ * @property {At | undefined} [at] - As it was at this revision or time.
  */
 
 /**
@@ -2412,11 +2412,11 @@
 /**
  * Optional fields of `agent.list`.
  * @typedef {object} AgentListOptions
- * @property {At} [at] - As it was at this revision or time.
- * @property {string | null} [capability] - Only agents with this capability. If omitted, all agents.
- * @property {AgentId | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
- * @property {number | null} [limit] - The maximum number of results.
- * @property {AgentStatus | null} [status] - Only agents with this status. If omitted, any status.
+ * @property {At | undefined} [at] - As it was at this revision or time.
+ * @property {string | null | undefined} [capability] - Only agents with this capability. If omitted, all agents.
+ * @property {AgentId | null | undefined} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {number | null | undefined} [limit] - The maximum number of results.
+ * @property {AgentStatus | null | undefined} [status] - Only agents with this status. If omitted, any status.
  */
 
 /**
@@ -2427,12 +2427,12 @@
 /**
  * Optional fields of `message.send`.
  * @typedef {object} MessageSendOptions
- * @property {MessageId | null} [reply_to] - The message that it answers, of the same conversation. Default: none.
- * @property {MessageId | null} [thread] - The first message of the conversation that it belongs to. If omitted, the conversation of
+ * @property {MessageId | null | undefined} [reply_to] - The message that it answers, of the same conversation. Default: none.
+ * @property {MessageId | null | undefined} [thread] - The first message of the conversation that it belongs to. If omitted, the conversation of
  *   `reply_to`, or a new one.
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
- * @property {Traceparent | null} [traceparent] - W3C trace context (`traceparent`). Default: none.
- * @property {number | null} [ttl_ms] - Time to live in milliseconds. If omitted, the message does not expire.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {Traceparent | null | undefined} [traceparent] - W3C trace context (`traceparent`). Default: none.
+ * @property {number | null | undefined} [ttl_ms] - Time to live in milliseconds. If omitted, the message does not expire.
  */
 
 /**
@@ -2443,12 +2443,12 @@
 /**
  * Optional fields of `message.request`.
  * @typedef {object} MessageRequestOptions
- * @property {boolean | null} [keep] - Record the request and its reply. If `false`, the request is live: it is delivered at most
+ * @property {boolean | null | undefined} [keep] - Record the request and its reply. If `false`, the request is live: it is delivered at most
  *   once, its reply goes straight to the caller, and both are only in memory. It is lost with
  *   the server or the session of its handler, and has no idempotency key.
- * @property {number | null} [timeout_ms] - How long to wait for the reply, in milliseconds.
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
- * @property {Traceparent | null} [traceparent] - W3C trace context (`traceparent`). Default: none.
+ * @property {number | null | undefined} [timeout_ms] - How long to wait for the reply, in milliseconds.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {Traceparent | null | undefined} [traceparent] - W3C trace context (`traceparent`). Default: none.
  */
 
 /**
@@ -2461,7 +2461,7 @@
  * @typedef {object} MessageReplyOptions
  * @property {Json} [body] - The body of the reply. If omitted, `error` is required.
  * @property {Json} [error] - The error. If omitted, `body` is required.
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -2472,7 +2472,7 @@
 /**
  * Optional fields of `message.get`.
  * @typedef {object} MessageGetOptions
- * @property {At} [at] - As it was at this revision or time.
+ * @property {At | undefined} [at] - As it was at this revision or time.
  */
 
 /**
@@ -2483,12 +2483,12 @@
 /**
  * Optional fields of `inbox.receive`.
  * @typedef {object} InboxReceiveOptions
- * @property {AgentId | null} [agent] - The owner of the inbox, which must be the caller. If omitted, the caller.
- * @property {number | null} [limit] - The maximum number of messages.
- * @property {number | null} [redeliver_ms] - How long after a delivery without an acknowledgement a message is delivered again, in
+ * @property {AgentId | null | undefined} [agent] - The owner of the inbox, which must be the caller. If omitted, the caller.
+ * @property {number | null | undefined} [limit] - The maximum number of messages.
+ * @property {number | null | undefined} [redeliver_ms] - How long after a delivery without an acknowledgement a message is delivered again, in
  *   milliseconds.
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
- * @property {number | null} [wait_ms] - How long to wait if the inbox is empty, in milliseconds. If omitted, the call does not
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | null | undefined} [wait_ms] - How long to wait if the inbox is empty, in milliseconds. If omitted, the call does not
  *   wait.
  */
 
@@ -2500,10 +2500,10 @@
 /**
  * Optional fields of `inbox.ack`.
  * @typedef {object} InboxAckOptions
- * @property {AgentId | null} [agent] - The owner of the inbox, which must be the caller. If omitted, the caller.
- * @property {MessageId | null} [message] - One message. If omitted, `messages` is required.
- * @property {MessageId[]} [messages] - Several messages.
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {AgentId | null | undefined} [agent] - The owner of the inbox, which must be the caller. If omitted, the caller.
+ * @property {MessageId | null | undefined} [message] - One message. If omitted, `messages` is required.
+ * @property {MessageId[] | undefined} [messages] - Several messages.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -2514,7 +2514,7 @@
 /**
  * Optional fields of `inbox.requeue`.
  * @typedef {object} InboxRequeueOptions
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -2525,12 +2525,12 @@
 /**
  * Optional fields of `inbox.list`.
  * @typedef {object} InboxListOptions
- * @property {AgentId | null} [agent] - The owner of the inbox. If omitted, all inboxes.
- * @property {At} [at] - As it was at this revision or time.
- * @property {MessageId | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
- * @property {number | null} [limit] - The maximum number of results.
- * @property {MessageStatus | null} [status] - Only messages with this status. If omitted, any status.
- * @property {MessageId | null} [thread] - Only messages of this conversation. If omitted, any.
+ * @property {AgentId | null | undefined} [agent] - The owner of the inbox. If omitted, all inboxes.
+ * @property {At | undefined} [at] - As it was at this revision or time.
+ * @property {MessageId | null | undefined} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {number | null | undefined} [limit] - The maximum number of results.
+ * @property {MessageStatus | null | undefined} [status] - Only messages with this status. If omitted, any status.
+ * @property {MessageId | null | undefined} [thread] - Only messages of this conversation. If omitted, any.
  */
 
 /**
@@ -2541,7 +2541,7 @@
 /**
  * Optional fields of `handler.register`.
  * @typedef {object} HandlerRegisterOptions
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -2552,7 +2552,7 @@
 /**
  * Optional fields of `handler.remove`.
  * @typedef {object} HandlerRemoveOptions
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -2563,10 +2563,10 @@
 /**
  * Optional fields of `handler.list`.
  * @typedef {object} HandlerListOptions
- * @property {At} [at] - As it was at this revision or time.
- * @property {string | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
- * @property {HandlerName | null} [handler] - Only this handler. If omitted, all handlers.
- * @property {number | null} [limit] - The maximum number of results.
+ * @property {At | undefined} [at] - As it was at this revision or time.
+ * @property {string | null | undefined} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {HandlerName | null | undefined} [handler] - Only this handler. If omitted, all handlers.
+ * @property {number | null | undefined} [limit] - The maximum number of results.
  */
 
 /**
@@ -2577,9 +2577,9 @@
 /**
  * Optional fields of `topic.publish`.
  * @typedef {object} TopicPublishOptions
- * @property {boolean | null} [durable] - Record the message in the log. If `false`, it is only delivered to current watches.
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
- * @property {Traceparent | null} [traceparent] - W3C trace context (`traceparent`). Default: none.
+ * @property {boolean | null | undefined} [durable] - Record the message in the log. If `false`, it is only delivered to current watches.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {Traceparent | null | undefined} [traceparent] - W3C trace context (`traceparent`). Default: none.
  */
 
 /**
@@ -2590,7 +2590,7 @@
 /**
  * Optional fields of `topic.get`.
  * @typedef {object} TopicGetOptions
- * @property {At} [at] - As it was at this revision or time.
+ * @property {At | undefined} [at] - As it was at this revision or time.
  */
 
 /**
@@ -2601,10 +2601,10 @@
 /**
  * Optional fields of `topic.list`.
  * @typedef {object} TopicListOptions
- * @property {At} [at] - As it was at this revision or time.
- * @property {TopicName | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
- * @property {number | null} [limit] - The maximum number of results.
- * @property {string | null} [prefix] - Only topics with this prefix. If omitted, all topics.
+ * @property {At | undefined} [at] - As it was at this revision or time.
+ * @property {TopicName | null | undefined} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {number | null | undefined} [limit] - The maximum number of results.
+ * @property {string | null | undefined} [prefix] - Only topics with this prefix. If omitted, all topics.
  */
 
 /**
@@ -2615,11 +2615,11 @@
 /**
  * Optional fields of `stream.create`.
  * @typedef {object} StreamCreateOptions
- * @property {number | null} [bytes_max] - The maximum size of the kept frames in bytes; the oldest are dropped first.
- * @property {number | null} [frames_max] - The maximum number of frames to keep; the oldest are dropped first.
- * @property {boolean | null} [kept] - Keep frames, so that readers can read them later. If `false`, frames are only delivered to
+ * @property {number | null | undefined} [bytes_max] - The maximum size of the kept frames in bytes; the oldest are dropped first.
+ * @property {number | null | undefined} [frames_max] - The maximum number of frames to keep; the oldest are dropped first.
+ * @property {boolean | null | undefined} [kept] - Keep frames, so that readers can read them later. If `false`, frames are only delivered to
  *   current watches of `streams/NAME`.
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -2631,8 +2631,8 @@
  * Optional fields of `stream.send`.
  * @typedef {object} StreamSendOptions
  * @property {Json} [data] - One frame. If omitted, `frames` is required.
- * @property {Json[]} [frames] - Several frames, in order.
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {Json[] | undefined} [frames] - Several frames, in order.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -2643,10 +2643,10 @@
 /**
  * Optional fields of `stream.receive`.
  * @typedef {object} StreamReceiveOptions
- * @property {number | null} [from] - The first offset to read. If omitted, the first that is kept.
- * @property {number | null} [limit] - The maximum number of frames.
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
- * @property {number | null} [wait_ms] - How long to wait at the end of the stream for more, in milliseconds. If omitted, the call
+ * @property {number | null | undefined} [from] - The first offset to read. If omitted, the first that is kept.
+ * @property {number | null | undefined} [limit] - The maximum number of frames.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | null | undefined} [wait_ms] - How long to wait at the end of the stream for more, in milliseconds. If omitted, the call
  *   does not wait.
  */
 
@@ -2658,8 +2658,8 @@
 /**
  * Optional fields of `stream.close`.
  * @typedef {object} StreamCloseOptions
- * @property {string | null} [reason] - The reason, which is recorded. Default: none.
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {string | null | undefined} [reason] - The reason, which is recorded. Default: none.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -2670,7 +2670,7 @@
 /**
  * Optional fields of `stream.delete`.
  * @typedef {object} StreamDeleteOptions
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -2681,7 +2681,7 @@
 /**
  * Optional fields of `stream.get`.
  * @typedef {object} StreamGetOptions
- * @property {At} [at] - As it was at this revision or time.
+ * @property {At | undefined} [at] - As it was at this revision or time.
  */
 
 /**
@@ -2692,9 +2692,9 @@
 /**
  * Optional fields of `stream.list`.
  * @typedef {object} StreamListOptions
- * @property {At} [at] - As it was at this revision or time.
- * @property {StreamName | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
- * @property {number | null} [limit] - The maximum number of results.
+ * @property {At | undefined} [at] - As it was at this revision or time.
+ * @property {StreamName | null | undefined} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {number | null | undefined} [limit] - The maximum number of results.
  */
 
 /**
@@ -2705,10 +2705,10 @@
 /**
  * Optional fields of `rule.add`.
  * @typedef {object} RuleAddOptions
- * @property {string | null} [message] - A message for the violator, shown before the details. Default: none.
- * @property {RuleOn} [on] - When it applies. If omitted, always.
- * @property {Severity} [severity] - How serious a violation is.
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {string | null | undefined} [message] - A message for the violator, shown before the details. Default: none.
+ * @property {RuleOn | undefined} [on] - When it applies. If omitted, always.
+ * @property {Severity | undefined} [severity] - How serious a violation is.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -2719,7 +2719,7 @@
 /**
  * Optional fields of `rule.remove`.
  * @typedef {object} RuleRemoveOptions
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -2730,9 +2730,9 @@
 /**
  * Optional fields of `rule.list`.
  * @typedef {object} RuleListOptions
- * @property {At} [at] - As it was at this revision or time.
- * @property {RuleName | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
- * @property {number | null} [limit] - The maximum number of results.
+ * @property {At | undefined} [at] - As it was at this revision or time.
+ * @property {RuleName | null | undefined} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {number | null | undefined} [limit] - The maximum number of results.
  */
 
 /**
@@ -2744,7 +2744,7 @@
  * Optional fields of `event.emit`.
  * @typedef {object} EventEmitOptions
  * @property {Json} [payload] - Any JSON. Default: none.
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -2755,14 +2755,14 @@
 /**
  * Optional fields of `event.history`.
  * @typedef {object} EventHistoryOptions
- * @property {string | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
- * @property {At | null} [from] - The first revision or time to include. If omitted, the oldest that is kept.
- * @property {number | null} [limit] - The maximum number of results.
- * @property {EventOrder} [order] - The order of the results.
- * @property {AgentId | null} [source] - Only events caused by this agent. If omitted, any agent.
- * @property {Pattern | null} [subject] - Only subjects that match, such as `tasks/**`. If omitted, any subject.
- * @property {At | null} [to] - The last revision or time to include. If omitted, the present.
- * @property {Pattern | null} [type] - Only types that match, such as `task.*`. If omitted, any type.
+ * @property {string | null | undefined} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {At | null | undefined} [from] - The first revision or time to include. If omitted, the oldest that is kept.
+ * @property {number | null | undefined} [limit] - The maximum number of results.
+ * @property {EventOrder | undefined} [order] - The order of the results.
+ * @property {AgentId | null | undefined} [source] - Only events caused by this agent. If omitted, any agent.
+ * @property {Pattern | null | undefined} [subject] - Only subjects that match, such as `tasks/**`. If omitted, any subject.
+ * @property {At | null | undefined} [to] - The last revision or time to include. If omitted, the present.
+ * @property {Pattern | null | undefined} [type] - Only types that match, such as `task.*`. If omitted, any type.
  */
 
 /**
@@ -2773,11 +2773,11 @@
 /**
  * Optional fields of `reaction.add`.
  * @typedef {object} ReactionAddOptions
- * @property {Json[]} [do] - Commands to execute, as objects with `command`. `{{field}}` is replaced by a field of the
+ * @property {Json[] | undefined} [do] - Commands to execute, as objects with `command`. `{{field}}` is replaced by a field of the
  *   event.
- * @property {boolean | null} [enabled] - Whether it runs.
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
- * @property {WantedWebhook | null} [webhook] - A webhook to call. Default: none.
+ * @property {boolean | null | undefined} [enabled] - Whether it runs.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {WantedWebhook | null | undefined} [webhook] - A webhook to call. Default: none.
  */
 
 /**
@@ -2788,7 +2788,7 @@
 /**
  * Optional fields of `reaction.remove`.
  * @typedef {object} ReactionRemoveOptions
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -2799,7 +2799,7 @@
 /**
  * Optional fields of `reaction.enable`.
  * @typedef {object} ReactionEnableOptions
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -2810,7 +2810,7 @@
 /**
  * Optional fields of `reaction.disable`.
  * @typedef {object} ReactionDisableOptions
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -2821,7 +2821,7 @@
 /**
  * Optional fields of `reaction.get`.
  * @typedef {object} ReactionGetOptions
- * @property {At} [at] - As it was at this revision or time.
+ * @property {At | undefined} [at] - As it was at this revision or time.
  */
 
 /**
@@ -2832,9 +2832,9 @@
 /**
  * Optional fields of `reaction.list`.
  * @typedef {object} ReactionListOptions
- * @property {At} [at] - As it was at this revision or time.
- * @property {ReactionName | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
- * @property {number | null} [limit] - The maximum number of results.
+ * @property {At | undefined} [at] - As it was at this revision or time.
+ * @property {ReactionName | null | undefined} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {number | null | undefined} [limit] - The maximum number of results.
  */
 
 /**
@@ -2845,8 +2845,8 @@
 /**
  * Optional fields of `contract.declare`.
  * @typedef {object} ContractDeclareOptions
- * @property {OnBreak} [on_break] - The effect on a command that would break the contract.
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {OnBreak | undefined} [on_break] - The effect on a command that would break the contract.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -2857,8 +2857,8 @@
 /**
  * Optional fields of `contract.delete`.
  * @typedef {object} ContractDeleteOptions
- * @property {boolean} [force] - Delete it even if another agent owns it.
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {boolean | undefined} [force] - Delete it even if another agent owns it.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -2869,9 +2869,9 @@
 /**
  * Optional fields of `contract.list`.
  * @typedef {object} ContractListOptions
- * @property {At} [at] - As it was at this revision or time.
- * @property {ContractName | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
- * @property {number | null} [limit] - The maximum number of results.
+ * @property {At | undefined} [at] - As it was at this revision or time.
+ * @property {ContractName | null | undefined} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {number | null | undefined} [limit] - The maximum number of results.
  */
 
 /**
@@ -2882,10 +2882,10 @@
 /**
  * Optional fields of `contract.show`.
  * @typedef {object} ContractShowOptions
- * @property {At} [at] - As it was at this revision or time.
- * @property {string | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
- * @property {number | null} [limit] - The maximum number of results.
- * @property {Pattern | null} [pattern] - Only keys that match, as `namespace/key`. If omitted, all keys.
+ * @property {At | undefined} [at] - As it was at this revision or time.
+ * @property {string | null | undefined} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {number | null | undefined} [limit] - The maximum number of results.
+ * @property {Pattern | null | undefined} [pattern] - Only keys that match, as `namespace/key`. If omitted, all keys.
  */
 
 /**
@@ -2896,9 +2896,9 @@
 /**
  * Optional fields of `contract.check`.
  * @typedef {object} ContractCheckOptions
- * @property {At} [at] - As it was at this revision or time.
- * @property {NamespaceName | null} [namespace] - Only keys of this namespace. If omitted, all namespaces.
- * @property {JsonSchema | null} [schema] - A JSON Schema to check as the future schema of the namespace; requires `namespace`. If
+ * @property {At | undefined} [at] - As it was at this revision or time.
+ * @property {NamespaceName | null | undefined} [namespace] - Only keys of this namespace. If omitted, all namespaces.
+ * @property {JsonSchema | null | undefined} [schema] - A JSON Schema to check as the future schema of the namespace; requires `namespace`. If
  *   omitted, the present state is checked.
  */
 
@@ -2910,10 +2910,10 @@
 /**
  * Optional fields of `context.build`.
  * @typedef {object} ContextBuildOptions
- * @property {AgentId} [agent] - The agent.
- * @property {At} [at] - As it was at this revision or time.
- * @property {TaskId | null} [task] - The task that the context is for. If omitted, the context describes the workspace.
- * @property {number | null} [token_budget] - The maximum number of tokens.
+ * @property {AgentId | undefined} [agent] - The agent.
+ * @property {At | undefined} [at] - As it was at this revision or time.
+ * @property {TaskId | null | undefined} [task] - The task that the context is for. If omitted, the context describes the workspace.
+ * @property {number | null | undefined} [token_budget] - The maximum number of tokens.
  */
 
 /**
@@ -2924,9 +2924,9 @@
 /**
  * Optional fields of `lock.acquire`.
  * @typedef {object} LockAcquireOptions
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
- * @property {number | null} [ttl_ms] - Time to live of the hold in milliseconds, unless it is renewed.
- * @property {number | null} [wait_ms] - How long to wait for the lock, in milliseconds. If omitted, the call does not wait.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | null | undefined} [ttl_ms] - Time to live of the hold in milliseconds, unless it is renewed.
+ * @property {number | null | undefined} [wait_ms] - How long to wait for the lock, in milliseconds. If omitted, the call does not wait.
  */
 
 /**
@@ -2937,7 +2937,7 @@
 /**
  * Optional fields of `lock.renew`.
  * @typedef {object} LockRenewOptions
- * @property {number | null} [ttl_ms] - The new time to live in milliseconds, from now on. If omitted, the previous one.
+ * @property {number | null | undefined} [ttl_ms] - The new time to live in milliseconds, from now on. If omitted, the previous one.
  */
 
 /**
@@ -2958,7 +2958,7 @@
 /**
  * Optional fields of `lock.get`.
  * @typedef {object} LockGetOptions
- * @property {At} [at] - As it was at this revision or time.
+ * @property {At | undefined} [at] - As it was at this revision or time.
  */
 
 /**
@@ -2969,9 +2969,9 @@
 /**
  * Optional fields of `lock.list`.
  * @typedef {object} LockListOptions
- * @property {At} [at] - As it was at this revision or time.
- * @property {LockName | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
- * @property {number | null} [limit] - The maximum number of results.
+ * @property {At | undefined} [at] - As it was at this revision or time.
+ * @property {LockName | null | undefined} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {number | null | undefined} [limit] - The maximum number of results.
  */
 
 /**
@@ -2982,13 +2982,13 @@
 /**
  * Optional fields of `semaphore.acquire`.
  * @typedef {object} SemaphoreAcquireOptions
- * @property {number | null} [permits] - The number of permits of the semaphore. Required in the first call for a name; later calls
+ * @property {number | null | undefined} [permits] - The number of permits of the semaphore. Required in the first call for a name; later calls
  *   must give the same number, unless `semaphore.resize` has set another since. If omitted
  *   later, the existing number.
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
- * @property {number | null} [ttl_ms] - Time to live of the permit in milliseconds, unless it is renewed.
- * @property {number | null} [wait_ms] - How long to wait for a permit, in milliseconds. If omitted, the call does not wait.
- * @property {number | null} [weight] - How many of the permits to take, at most as many as the semaphore has. They are acquired
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | null | undefined} [ttl_ms] - Time to live of the permit in milliseconds, unless it is renewed.
+ * @property {number | null | undefined} [wait_ms] - How long to wait for a permit, in milliseconds. If omitted, the call does not wait.
+ * @property {number | null | undefined} [weight] - How many of the permits to take, at most as many as the semaphore has. They are acquired
  *   and released together, under one token.
  */
 
@@ -3000,7 +3000,7 @@
 /**
  * Optional fields of `semaphore.renew`.
  * @typedef {object} SemaphoreRenewOptions
- * @property {number | null} [ttl_ms] - The new time to live in milliseconds, from now on. If omitted, the previous one.
+ * @property {number | null | undefined} [ttl_ms] - The new time to live in milliseconds, from now on. If omitted, the previous one.
  */
 
 /**
@@ -3021,7 +3021,7 @@
 /**
  * Optional fields of `semaphore.resize`.
  * @typedef {object} SemaphoreResizeOptions
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -3032,7 +3032,7 @@
 /**
  * Optional fields of `semaphore.get`.
  * @typedef {object} SemaphoreGetOptions
- * @property {At} [at] - As it was at this revision or time.
+ * @property {At | undefined} [at] - As it was at this revision or time.
  */
 
 /**
@@ -3043,9 +3043,9 @@
 /**
  * Optional fields of `semaphore.list`.
  * @typedef {object} SemaphoreListOptions
- * @property {At} [at] - As it was at this revision or time.
- * @property {SemaphoreName | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
- * @property {number | null} [limit] - The maximum number of results.
+ * @property {At | undefined} [at] - As it was at this revision or time.
+ * @property {SemaphoreName | null | undefined} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {number | null | undefined} [limit] - The maximum number of results.
  */
 
 /**
@@ -3056,35 +3056,35 @@
 /**
  * Optional fields of `task.create`.
  * @typedef {object} TaskCreateOptions
- * @property {AgentId | null} [assigned_agent] - The only agent that may claim it. If omitted, any agent.
- * @property {Backoff | null} [backoff] - The delay before a retry. If omitted, the defaults of `Backoff`.
- * @property {SpendBudget | null} [budget] - The budget of the task and its subtasks. Once it is used up, none of them can start. If
+ * @property {AgentId | null | undefined} [assigned_agent] - The only agent that may claim it. If omitted, any agent.
+ * @property {Backoff | null | undefined} [backoff] - The delay before a retry. If omitted, the defaults of `Backoff`.
+ * @property {SpendBudget | null | undefined} [budget] - The budget of the task and its subtasks. Once it is used up, none of them can start. If
  *   omitted, only the budgets of the tasks above it, the agent and the workspace apply.
- * @property {string[]} [capabilities] - Capabilities that an agent needs to claim it.
- * @property {number | null} [deadline_ms] - Deadline in milliseconds from now; the task fails unless it is finished by then. If
+ * @property {string[] | undefined} [capabilities] - Capabilities that an agent needs to claim it.
+ * @property {number | null | undefined} [deadline_ms] - Deadline in milliseconds from now; the task fails unless it is finished by then. If
  *   omitted, none.
  * @property {Json} [definition] - The work as data: any JSON. Default: none.
- * @property {number | null} [delay_ms] - Delay in milliseconds before it can be claimed. If omitted, none.
- * @property {TaskId[]} [depends_on] - Tasks that must be completed first. If one of them fails or is cancelled, this task is
+ * @property {number | null | undefined} [delay_ms] - Delay in milliseconds before it can be claimed. If omitted, none.
+ * @property {TaskId[] | undefined} [depends_on] - Tasks that must be completed first. If one of them fails or is cancelled, this task is
  *   cancelled.
- * @property {string | null} [description] - Human-readable description. Default: none.
- * @property {GroupName | null} [group] - A group, for joins and filters. Default: none.
- * @property {TaskId | null} [id] - The id of the task. If omitted, it is generated. In a WebSocket frame, where `id` numbers
+ * @property {string | null | undefined} [description] - Human-readable description. Default: none.
+ * @property {GroupName | null | undefined} [group] - A group, for joins and filters. Default: none.
+ * @property {TaskId | null | undefined} [id] - The id of the task. If omitted, it is generated. In a WebSocket frame, where `id` numbers
  *   the request, the field is called `task`.
- * @property {boolean} [if_capable] - Reject the task if no active agent is able to claim it. If `false`, that is a warning.
- * @property {number | null} [max_retries] - How often a failed attempt is retried.
+ * @property {boolean | undefined} [if_capable] - Reject the task if no active agent is able to claim it. If `false`, that is a warning.
+ * @property {number | null | undefined} [max_retries] - How often a failed attempt is retried.
  * @property {Json} [metadata] - An object with free-form metadata. Default: none.
- * @property {OnExhausted | null} [on_exhausted] - The action after the last attempt.
- * @property {TaskId | null} [parent] - The parent task. If that is cancelled, this one is too; if its lease is lost, this one
+ * @property {OnExhausted | null | undefined} [on_exhausted] - The action after the last attempt.
+ * @property {TaskId | null | undefined} [parent] - The parent task. If that is cancelled, this one is too; if its lease is lost, this one
  *   returns to the queue; if it fails, this one is not affected. Default: none.
- * @property {number | null} [priority] - The priority; higher is claimed first. One point is worth one minute of age.
- * @property {boolean} [review] - Whether its result must be accepted by another agent before it is completed. If `true`,
+ * @property {number | null | undefined} [priority] - The priority; higher is claimed first. One point is worth one minute of age.
+ * @property {boolean | undefined} [review] - Whether its result must be accepted by another agent before it is completed. If `true`,
  *   `task.complete` submits the result, and `task.review` decides on it.
- * @property {Reviewers | null} [reviewers] - The agents that may accept its result. If given, it has `review`. If omitted, any agent
+ * @property {Reviewers | null | undefined} [reviewers] - The agents that may accept its result. If given, it has `review`. If omitted, any agent
  *   except the one that did the work.
  * @property {Json} [schema_version] - The version of the schema of `definition`: a string or a number. Default: none.
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
- * @property {Traceparent | null} [traceparent] - W3C trace context (`traceparent`). Default: none.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {Traceparent | null | undefined} [traceparent] - W3C trace context (`traceparent`). Default: none.
  */
 
 /**
@@ -3095,12 +3095,12 @@
 /**
  * Optional fields of `task.claim`.
  * @typedef {object} TaskClaimOptions
- * @property {string[] | null} [capabilities] - The capabilities of the caller. If omitted, those of its session.
- * @property {number | null} [lease_ms] - The lease in milliseconds, unless it is renewed.
- * @property {TaskId | null} [task] - Only this task. If omitted, any task.
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
- * @property {TaskType[] | null} [types] - Only tasks of these types. If omitted, any type.
- * @property {number | null} [wait_ms] - How long to wait for a task, in milliseconds. If omitted, the call does not wait.
+ * @property {string[] | null | undefined} [capabilities] - The capabilities of the caller. If omitted, those of its session.
+ * @property {number | null | undefined} [lease_ms] - The lease in milliseconds, unless it is renewed.
+ * @property {TaskId | null | undefined} [task] - Only this task. If omitted, any task.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {TaskType[] | null | undefined} [types] - Only tasks of these types. If omitted, any type.
+ * @property {number | null | undefined} [wait_ms] - How long to wait for a task, in milliseconds. If omitted, the call does not wait.
  */
 
 /**
@@ -3111,7 +3111,7 @@
 /**
  * Optional fields of `task.heartbeat`.
  * @typedef {object} TaskHeartbeatOptions
- * @property {number | null} [lease_ms] - The new lease in milliseconds, from now on. If omitted, the previous one.
+ * @property {number | null | undefined} [lease_ms] - The new lease in milliseconds, from now on. If omitted, the previous one.
  */
 
 /**
@@ -3122,7 +3122,7 @@
 /**
  * Optional fields of `task.progress`.
  * @typedef {object} TaskProgressOptions
- * @property {string | null} [note] - A note in words. Default: none.
+ * @property {string | null | undefined} [note] - A note in words. Default: none.
  */
 
 /**
@@ -3143,7 +3143,7 @@
 /**
  * Optional fields of `task.release`.
  * @typedef {object} TaskReleaseOptions
- * @property {string | null} [reason] - The reason, which is recorded. Default: none.
+ * @property {string | null | undefined} [reason] - The reason, which is recorded. Default: none.
  */
 
 /**
@@ -3156,7 +3156,7 @@
  * @typedef {object} TaskCompleteOptions
  * @property {Json} [artifacts] - References to what it produced: a list, usually of artifact ids. Default: none.
  * @property {Json} [result] - The result. If omitted, the result so far.
- * @property {Next | null} [then_claim] - Claim the next task in the same commit. If omitted, no task is claimed.
+ * @property {Next | null | undefined} [then_claim] - Claim the next task in the same commit. If omitted, no task is claimed.
  */
 
 /**
@@ -3167,7 +3167,7 @@
 /**
  * Optional fields of `task.fail`.
  * @typedef {object} TaskFailOptions
- * @property {boolean | null} [retryable] - Whether a retry may help. If `false`, the task is not retried.
+ * @property {boolean | null | undefined} [retryable] - Whether a retry may help. If `false`, the task is not retried.
  */
 
 /**
@@ -3178,8 +3178,8 @@
 /**
  * Optional fields of `task.cancel`.
  * @typedef {object} TaskCancelOptions
- * @property {string | null} [reason] - The reason, which is recorded. Default: none.
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {string | null | undefined} [reason] - The reason, which is recorded. Default: none.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -3190,12 +3190,12 @@
 /**
  * Optional fields of `task.review`.
  * @typedef {object} TaskReviewOptions
- * @property {number | null} [attempt] - The number of the attempt that was reviewed: `attempts` of the task. The verdict is
+ * @property {number | null | undefined} [attempt] - The number of the attempt that was reviewed: `attempts` of the task. The verdict is
  *   refused if another attempt waits for review. If omitted, the verdict is about the attempt
  *   that waits.
- * @property {string | null} [note] - A note, which is recorded. Default: none.
+ * @property {string | null | undefined} [note] - A note, which is recorded. Default: none.
  * @property {Json} [result] - The result. If omitted, the result so far.
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -3206,10 +3206,10 @@
 /**
  * Optional fields of `task.retry`.
  * @typedef {object} TaskRetryOptions
- * @property {number | null} [deadline_ms] - A new deadline, in milliseconds from now. Default: the task keeps its deadline, or has
+ * @property {number | null | undefined} [deadline_ms] - A new deadline, in milliseconds from now. Default: the task keeps its deadline, or has
  *   none if that has passed.
- * @property {string | null} [reason] - The reason for the retry. Default: none.
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {string | null | undefined} [reason] - The reason for the retry. Default: none.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -3220,7 +3220,7 @@
 /**
  * Optional fields of `task.get`.
  * @typedef {object} TaskGetOptions
- * @property {At} [at] - As it was at this revision or time.
+ * @property {At | undefined} [at] - As it was at this revision or time.
  */
 
 /**
@@ -3231,14 +3231,14 @@
 /**
  * Optional fields of `task.list`.
  * @typedef {object} TaskListOptions
- * @property {AgentId | null} [agent] - Only tasks that this agent holds or is assigned to. If omitted, any agent.
- * @property {At} [at] - As it was at this revision or time.
- * @property {TaskId | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
- * @property {GroupName | null} [group] - Only tasks of this group. If omitted, any group.
- * @property {number | null} [limit] - The maximum number of results.
- * @property {TaskId | null} [parent] - Only direct subtasks of this task. If omitted, any task.
- * @property {TaskStatus | null} [status] - Only tasks with this status. If omitted, any status.
- * @property {TaskType | null} [type] - Only tasks of this type. If omitted, any type.
+ * @property {AgentId | null | undefined} [agent] - Only tasks that this agent holds or is assigned to. If omitted, any agent.
+ * @property {At | undefined} [at] - As it was at this revision or time.
+ * @property {TaskId | null | undefined} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {GroupName | null | undefined} [group] - Only tasks of this group. If omitted, any group.
+ * @property {number | null | undefined} [limit] - The maximum number of results.
+ * @property {TaskId | null | undefined} [parent] - Only direct subtasks of this task. If omitted, any task.
+ * @property {TaskStatus | null | undefined} [status] - Only tasks with this status. If omitted, any status.
+ * @property {TaskType | null | undefined} [type] - Only tasks of this type. If omitted, any type.
  */
 
 /**
@@ -3249,8 +3249,8 @@
 /**
  * Optional fields of `task.stats`.
  * @typedef {object} TaskStatsOptions
- * @property {At} [at] - As it was at this revision or time.
- * @property {TaskType | null} [type] - Only tasks of this type. If omitted, all tasks.
+ * @property {At | undefined} [at] - As it was at this revision or time.
+ * @property {TaskType | null | undefined} [type] - Only tasks of this type. If omitted, all tasks.
  */
 
 /**
@@ -3261,7 +3261,7 @@
 /**
  * Optional fields of `task.why`.
  * @typedef {object} TaskWhyOptions
- * @property {At} [at] - As it was at this revision or time.
+ * @property {At | undefined} [at] - As it was at this revision or time.
  */
 
 /**
@@ -3272,8 +3272,8 @@
 /**
  * Optional fields of `task.history`.
  * @typedef {object} TaskHistoryOptions
- * @property {string | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
- * @property {number | null} [limit] - The maximum number of results.
+ * @property {string | null | undefined} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {number | null | undefined} [limit] - The maximum number of results.
  */
 
 /**
@@ -3284,16 +3284,16 @@
 /**
  * Optional fields of `spend.record`.
  * @typedef {object} SpendRecordOptions
- * @property {number | null} [calls] - Calls of a model or a tool.
- * @property {number | null} [cost_micros] - Money, in millionths of the currency that the workspace uses.
- * @property {string | null} [model] - The model or tool. Default: none.
- * @property {string | null} [note] - A note. Default: none.
- * @property {boolean} [strict] - Reject the record if it exceeds any budget. Use it before a call. If `false`, the record
+ * @property {number | null | undefined} [calls] - Calls of a model or a tool.
+ * @property {number | null | undefined} [cost_micros] - Money, in millionths of the currency that the workspace uses.
+ * @property {string | null | undefined} [model] - The model or tool. Default: none.
+ * @property {string | null | undefined} [note] - A note. Default: none.
+ * @property {boolean | undefined} [strict] - Reject the record if it exceeds any budget. Use it before a call. If `false`, the record
  *   is always accepted.
- * @property {TaskId | null} [task] - The task that it was spent on. It is charged to the tasks above it too. If omitted, it is
+ * @property {TaskId | null | undefined} [task] - The task that it was spent on. It is charged to the tasks above it too. If omitted, it is
  *   charged to the agent and the workspace only.
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
- * @property {number | null} [tokens] - Tokens of a language model.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | null | undefined} [tokens] - Tokens of a language model.
  */
 
 /**
@@ -3304,10 +3304,10 @@
 /**
  * Optional fields of `spend.limit`.
  * @typedef {object} SpendLimitOptions
- * @property {SpendBudget} [budget] - The limits, which replace the previous ones. If omitted, there is no budget.
- * @property {SpendPayer} [of] - The owner of the budget: `{"task": "t-7"}`, `{"agent": "ada"}` or `"workspace"`. If
+ * @property {SpendBudget | undefined} [budget] - The limits, which replace the previous ones. If omitted, there is no budget.
+ * @property {SpendPayer | undefined} [of] - The owner of the budget: `{"task": "t-7"}`, `{"agent": "ada"}` or `"workspace"`. If
  *   omitted, the workspace.
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -3318,9 +3318,9 @@
 /**
  * Optional fields of `spend.get`.
  * @typedef {object} SpendGetOptions
- * @property {AgentId | null} [agent] - The agent. If omitted, the task or the workspace.
- * @property {At} [at] - As it was at this revision or time.
- * @property {TaskId | null} [task] - The task, with its subtasks. If omitted, the agent or the workspace.
+ * @property {AgentId | null | undefined} [agent] - The agent. If omitted, the task or the workspace.
+ * @property {At | undefined} [at] - As it was at this revision or time.
+ * @property {TaskId | null | undefined} [task] - The task, with its subtasks. If omitted, the agent or the workspace.
  */
 
 /**
@@ -3331,11 +3331,11 @@
 /**
  * Optional fields of `spend.list`.
  * @typedef {object} SpendListOptions
- * @property {AgentId | null} [agent] - Only records of this agent. If omitted, any agent.
- * @property {At} [at] - As it was at this revision or time.
- * @property {number | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
- * @property {number | null} [limit] - The maximum number of results.
- * @property {TaskId | null} [task] - Only records of this task itself. If omitted, any task and none.
+ * @property {AgentId | null | undefined} [agent] - Only records of this agent. If omitted, any agent.
+ * @property {At | undefined} [at] - As it was at this revision or time.
+ * @property {number | null | undefined} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {number | null | undefined} [limit] - The maximum number of results.
+ * @property {TaskId | null | undefined} [task] - Only records of this task itself. If omitted, any task and none.
  */
 
 /**
@@ -3346,8 +3346,8 @@
 /**
  * Optional fields of `barrier.arrive`.
  * @typedef {object} BarrierArriveOptions
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
- * @property {number | null} [wait_ms] - How long to wait for the barrier to open, in milliseconds. If omitted, the call returns at
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | null | undefined} [wait_ms] - How long to wait for the barrier to open, in milliseconds. If omitted, the call returns at
  *   once and the arrival stays. If the wait times out, the arrival is withdrawn.
  */
 
@@ -3359,7 +3359,7 @@
 /**
  * Optional fields of `barrier.reset`.
  * @typedef {object} BarrierResetOptions
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -3370,7 +3370,7 @@
 /**
  * Optional fields of `barrier.get`.
  * @typedef {object} BarrierGetOptions
- * @property {At} [at] - As it was at this revision or time.
+ * @property {At | undefined} [at] - As it was at this revision or time.
  */
 
 /**
@@ -3381,15 +3381,15 @@
 /**
  * Optional fields of `join.create`.
  * @typedef {object} JoinCreateOptions
- * @property {number | null} [deadline_ms] - How long the join waits, in milliseconds. If omitted, there is no limit.
- * @property {GroupName | null} [group] - The group. Tasks that are added to the group later belong to the join too. If omitted,
+ * @property {number | null | undefined} [deadline_ms] - How long the join waits, in milliseconds. If omitted, there is no limit.
+ * @property {GroupName | null | undefined} [group] - The group. Tasks that are added to the group later belong to the join too. If omitted,
  *   `tasks` is required.
- * @property {JoinId | null} [id] - The id of the join. If omitted, it is generated. In a WebSocket frame, where `id` numbers
+ * @property {JoinId | null | undefined} [id] - The id of the join. If omitted, it is generated. In a WebSocket frame, where `id` numbers
  *   the request, the field is called `join`.
- * @property {Need | null} [need] - The number of tasks that must complete, or `"all"`: every task must finish, with any
+ * @property {Need | null | undefined} [need] - The number of tasks that must complete, or `"all"`: every task must finish, with any
  *   outcome.
- * @property {TaskId[] | null} [tasks] - The tasks. If omitted, `group` is required.
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {TaskId[] | null | undefined} [tasks] - The tasks. If omitted, `group` is required.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -3400,8 +3400,8 @@
 /**
  * Optional fields of `join.wait`.
  * @typedef {object} JoinWaitOptions
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
- * @property {number | null} [wait_ms] - How long to wait, in milliseconds. If omitted, the call does not wait.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | null | undefined} [wait_ms] - How long to wait, in milliseconds. If omitted, the call does not wait.
  */
 
 /**
@@ -3412,7 +3412,7 @@
 /**
  * Optional fields of `join.get`.
  * @typedef {object} JoinGetOptions
- * @property {At} [at] - As it was at this revision or time.
+ * @property {At | undefined} [at] - As it was at this revision or time.
  */
 
 /**
@@ -3423,12 +3423,12 @@
 /**
  * Optional fields of `pipeline.create`.
  * @typedef {object} PipelineCreateOptions
- * @property {boolean} [automatic] - Create a task for every stage that becomes ready; the result of the task is the output of
+ * @property {boolean | undefined} [automatic] - Create a task for every stage that becomes ready; the result of the task is the output of
  *   the stage.
  * @property {Json} [input] - The input of the first stages. Default: none.
  * @property {Json} [metadata] - An object with free-form metadata. Default: none.
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
- * @property {Traceparent | null} [traceparent] - W3C trace context (`traceparent`) of the pipeline and its tasks. Default: none.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {Traceparent | null | undefined} [traceparent] - W3C trace context (`traceparent`) of the pipeline and its tasks. Default: none.
  */
 
 /**
@@ -3440,7 +3440,7 @@
  * Optional fields of `pipeline.start_stage`.
  * @typedef {object} PipelineStartStageOptions
  * @property {Json} [input] - The input of the stage. If omitted, the outputs of the stages before it.
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -3452,7 +3452,7 @@
  * Optional fields of `pipeline.complete_stage`.
  * @typedef {object} PipelineCompleteStageOptions
  * @property {Json} [output] - The output of the stage. If omitted, `null`.
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -3463,12 +3463,12 @@
 /**
  * Optional fields of `pipeline.review_stage`.
  * @typedef {object} PipelineReviewStageOptions
- * @property {number | null} [attempt] - The number of the attempt that was reviewed: `attempts` of the stage. The verdict is
+ * @property {number | null | undefined} [attempt] - The number of the attempt that was reviewed: `attempts` of the stage. The verdict is
  *   refused if another attempt waits for review. If omitted, the verdict is about the attempt
  *   that waits.
- * @property {string | null} [note] - A note, which is recorded. Default: none.
+ * @property {string | null | undefined} [note] - A note, which is recorded. Default: none.
  * @property {Json} [output] - The output, if it is accepted. If omitted, the submitted one.
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -3479,7 +3479,7 @@
 /**
  * Optional fields of `pipeline.fail_stage`.
  * @typedef {object} PipelineFailStageOptions
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -3490,7 +3490,7 @@
 /**
  * Optional fields of `pipeline.retry_stage`.
  * @typedef {object} PipelineRetryStageOptions
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -3501,8 +3501,8 @@
 /**
  * Optional fields of `pipeline.skip_stage`.
  * @typedef {object} PipelineSkipStageOptions
- * @property {string | null} [reason] - The reason, which is recorded. Default: none.
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {string | null | undefined} [reason] - The reason, which is recorded. Default: none.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -3513,8 +3513,8 @@
 /**
  * Optional fields of `pipeline.abort`.
  * @typedef {object} PipelineAbortOptions
- * @property {string | null} [reason] - The reason, which is recorded. Default: none.
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {string | null | undefined} [reason] - The reason, which is recorded. Default: none.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -3525,7 +3525,7 @@
 /**
  * Optional fields of `pipeline.delete`.
  * @typedef {object} PipelineDeleteOptions
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -3536,7 +3536,7 @@
 /**
  * Optional fields of `pipeline.get`.
  * @typedef {object} PipelineGetOptions
- * @property {At} [at] - As it was at this revision or time.
+ * @property {At | undefined} [at] - As it was at this revision or time.
  */
 
 /**
@@ -3547,7 +3547,7 @@
 /**
  * Optional fields of `pipeline.output`.
  * @typedef {object} PipelineOutputOptions
- * @property {At} [at] - As it was at this revision or time.
+ * @property {At | undefined} [at] - As it was at this revision or time.
  */
 
 /**
@@ -3558,10 +3558,10 @@
 /**
  * Optional fields of `pipeline.list`.
  * @typedef {object} PipelineListOptions
- * @property {At} [at] - As it was at this revision or time.
- * @property {PipelineName | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
- * @property {number | null} [limit] - The maximum number of results.
- * @property {PipelineStatus | null} [status] - Only pipelines with this status. If omitted, any status.
+ * @property {At | undefined} [at] - As it was at this revision or time.
+ * @property {PipelineName | null | undefined} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {number | null | undefined} [limit] - The maximum number of results.
+ * @property {PipelineStatus | null | undefined} [status] - Only pipelines with this status. If omitted, any status.
  */
 
 /**
@@ -3572,16 +3572,16 @@
 /**
  * Optional fields of `checkpoint.save`.
  * @typedef {object} CheckpointSaveOptions
- * @property {StateType | null} [content_type] - The type of the bytes, as the caller names it. If omitted, the state is JSON.
- * @property {string | null} [description] - Human-readable description. Default: none.
- * @property {CheckpointKey | null} [key] - A key of the caller's choice, unique within the task. A checkpoint with the same key is
+ * @property {StateType | null | undefined} [content_type] - The type of the bytes, as the caller names it. If omitted, the state is JSON.
+ * @property {string | null | undefined} [description] - Human-readable description. Default: none.
+ * @property {CheckpointKey | null | undefined} [key] - A key of the caller's choice, unique within the task. A checkpoint with the same key is
  *   replaced. Default: none.
- * @property {CheckpointLabel | null} [label] - A label. Labelled checkpoints are not removed by retention rules. Default: none.
+ * @property {CheckpointLabel | null | undefined} [label] - A label. Labelled checkpoints are not removed by retention rules. Default: none.
  * @property {Json} [metadata] - An object to filter lists by. Default: none.
- * @property {CheckpointId | null} [parent] - The checkpoint that this one continues. If omitted, the one with `parent_key`; without
+ * @property {CheckpointId | null | undefined} [parent] - The checkpoint that this one continues. If omitted, the one with `parent_key`; without
  *   `key` and `parent_key`, the head of the task.
- * @property {CheckpointKey | null} [parent_key] - The key of the checkpoint that this one continues. It need not exist. Default: none.
- * @property {Token | null} [token] - The token of the task's lease. Required if the task exists in this workspace. If omitted
+ * @property {CheckpointKey | null | undefined} [parent_key] - The key of the checkpoint that this one continues. It need not exist. Default: none.
+ * @property {Token | null | undefined} [token] - The token of the task's lease. Required if the task exists in this workspace. If omitted
  *   for any other unit of work, no token is checked.
  */
 
@@ -3593,7 +3593,7 @@
 /**
  * Optional fields of `checkpoint.restore`.
  * @typedef {object} CheckpointRestoreOptions
- * @property {Token | null} [token] - The token of the task's lease. Required if the task is leased; if omitted otherwise, no
+ * @property {Token | null | undefined} [token] - The token of the task's lease. Required if the task is leased; if omitted otherwise, no
  *   token is checked.
  */
 
@@ -3605,7 +3605,7 @@
 /**
  * Optional fields of `checkpoint.fork`.
  * @typedef {object} CheckpointForkOptions
- * @property {Token | null} [token] - The token of that task's lease. Required if the task is leased; if omitted otherwise, no
+ * @property {Token | null | undefined} [token] - The token of that task's lease. Required if the task is leased; if omitted otherwise, no
  *   token is checked.
  */
 
@@ -3617,8 +3617,8 @@
 /**
  * Optional fields of `checkpoint.label`.
  * @typedef {object} CheckpointLabelOptions
- * @property {CheckpointLabel | null} [label] - The new label. If omitted, the label is removed.
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {CheckpointLabel | null | undefined} [label] - The new label. If omitted, the label is removed.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -3629,8 +3629,8 @@
 /**
  * Optional fields of `checkpoint.write`.
  * @typedef {object} CheckpointWriteOptions
- * @property {string} [path] - The place of the step. Writes are returned by path, writer and index. Default: empty.
- * @property {Token | null} [token] - The token of the task's lease. Required if the task exists in this workspace. If omitted
+ * @property {string | undefined} [path] - The place of the step. Writes are returned by path, writer and index. Default: empty.
+ * @property {Token | null | undefined} [token] - The token of the task's lease. Required if the task exists in this workspace. If omitted
  *   for any other unit of work, no token is checked.
  */
 
@@ -3642,7 +3642,7 @@
 /**
  * Optional fields of `checkpoint.copy`.
  * @typedef {object} CheckpointCopyOptions
- * @property {Token | null} [token] - The token of that task's lease. Required if the task is leased; if omitted otherwise, no
+ * @property {Token | null | undefined} [token] - The token of that task's lease. Required if the task is leased; if omitted otherwise, no
  *   token is checked.
  */
 
@@ -3654,15 +3654,15 @@
 /**
  * Optional fields of `checkpoint.prune`.
  * @typedef {object} CheckpointPruneOptions
- * @property {boolean} [all] - Also delete the head and labelled checkpoints. If it deletes the last one, it also deletes
+ * @property {boolean | undefined} [all] - Also delete the head and labelled checkpoints. If it deletes the last one, it also deletes
  *   pending writes after checkpoints that were never saved.
- * @property {number | null} [keep] - The number of newest checkpoints to keep. Labelled ones are not counted unless `all` is
+ * @property {number | null | undefined} [keep] - The number of newest checkpoints to keep. Labelled ones are not counted unless `all` is
  *   set. If omitted, the number does not matter.
- * @property {CheckpointKey[] | null} [keys] - Delete only checkpoints with one of these keys. If omitted, any.
+ * @property {CheckpointKey[] | null | undefined} [keys] - Delete only checkpoints with one of these keys. If omitted, any.
  * @property {Json} [metadata] - Delete only checkpoints whose metadata contains this object, as `@>` of `PostgreSQL`
  *   defines it. If omitted, any.
- * @property {number | null} [older_than_ms] - The minimum age of a deleted checkpoint in milliseconds. If omitted, age does not matter.
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | null | undefined} [older_than_ms] - The minimum age of a deleted checkpoint in milliseconds. If omitted, age does not matter.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -3673,11 +3673,11 @@
 /**
  * Optional fields of `checkpoint.retain`.
  * @typedef {object} CheckpointRetainOptions
- * @property {number | null} [keep] - The number of newest checkpoints to keep per task; labelled ones are not counted. If
+ * @property {number | null | undefined} [keep] - The number of newest checkpoints to keep per task; labelled ones are not counted. If
  *   omitted, the number is not limited.
- * @property {number | null} [max_age_ms] - The maximum age in milliseconds. If omitted, age is not limited.
- * @property {Pattern | null} [task] - The tasks that the rule applies to. If omitted, all tasks without a more specific rule.
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | null | undefined} [max_age_ms] - The maximum age in milliseconds. If omitted, age is not limited.
+ * @property {Pattern | null | undefined} [task] - The tasks that the rule applies to. If omitted, all tasks without a more specific rule.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -3688,7 +3688,7 @@
 /**
  * Optional fields of `checkpoint.latest`.
  * @typedef {object} CheckpointLatestOptions
- * @property {At} [at] - As it was at this revision or time.
+ * @property {At | undefined} [at] - As it was at this revision or time.
  */
 
 /**
@@ -3699,7 +3699,7 @@
 /**
  * Optional fields of `checkpoint.get`.
  * @typedef {object} CheckpointGetOptions
- * @property {At} [at] - As it was at this revision or time.
+ * @property {At | undefined} [at] - As it was at this revision or time.
  */
 
 /**
@@ -3710,14 +3710,14 @@
 /**
  * Optional fields of `checkpoint.list`.
  * @typedef {object} CheckpointListOptions
- * @property {At} [at] - As it was at this revision or time.
- * @property {CheckpointId | null} [before] - Only checkpoints older than this one. If omitted, any.
- * @property {CheckpointId | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
- * @property {CheckpointLabel | null} [label] - Only checkpoints with this label. If omitted, any.
- * @property {number | null} [limit] - The maximum number of results.
+ * @property {At | undefined} [at] - As it was at this revision or time.
+ * @property {CheckpointId | null | undefined} [before] - Only checkpoints older than this one. If omitted, any.
+ * @property {CheckpointId | null | undefined} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {CheckpointLabel | null | undefined} [label] - Only checkpoints with this label. If omitted, any.
+ * @property {number | null | undefined} [limit] - The maximum number of results.
  * @property {Json} [metadata] - Only checkpoints whose metadata contains this object, as `@>` of `PostgreSQL` defines it.
  *   If omitted, any.
- * @property {TaskId | null} [task] - Only checkpoints of this task. If omitted, of all tasks.
+ * @property {TaskId | null | undefined} [task] - Only checkpoints of this task. If omitted, of all tasks.
  */
 
 /**
@@ -3728,14 +3728,14 @@
 /**
  * Optional fields of `checkpoint.history`.
  * @typedef {object} CheckpointHistoryOptions
- * @property {At} [at] - As it was at this revision or time.
- * @property {CheckpointKey | null} [before] - Only checkpoints with smaller keys than this one. If omitted, any.
- * @property {CheckpointKey | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
- * @property {CheckpointKey | null} [key] - Only the checkpoint with this key. If omitted, all that have keys.
- * @property {number | null} [limit] - The maximum number of results.
+ * @property {At | undefined} [at] - As it was at this revision or time.
+ * @property {CheckpointKey | null | undefined} [before] - Only checkpoints with smaller keys than this one. If omitted, any.
+ * @property {CheckpointKey | null | undefined} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {CheckpointKey | null | undefined} [key] - Only the checkpoint with this key. If omitted, all that have keys.
+ * @property {number | null | undefined} [limit] - The maximum number of results.
  * @property {Json} [metadata] - Only checkpoints whose metadata contains this object, as `@>` of `PostgreSQL` defines it.
  *   If omitted, any.
- * @property {CheckpointKey | null} [prefix] - Only checkpoints whose keys start with this text. If omitted, any.
+ * @property {CheckpointKey | null | undefined} [prefix] - Only checkpoints whose keys start with this text. If omitted, any.
  */
 
 /**
@@ -3746,7 +3746,7 @@
 /**
  * Optional fields of `checkpoint.retention`.
  * @typedef {object} CheckpointRetentionOptions
- * @property {At} [at] - As it was at this revision or time.
+ * @property {At | undefined} [at] - As it was at this revision or time.
  */
 
 /**
@@ -3757,7 +3757,7 @@
 /**
  * Optional fields of `artifact.delete`.
  * @typedef {object} ArtifactDeleteOptions
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -3768,7 +3768,7 @@
 /**
  * Optional fields of `artifact.get`.
  * @typedef {object} ArtifactGetOptions
- * @property {At} [at] - As it was at this revision or time.
+ * @property {At | undefined} [at] - As it was at this revision or time.
  */
 
 /**
@@ -3779,11 +3779,11 @@
 /**
  * Optional fields of `artifact.list`.
  * @typedef {object} ArtifactListOptions
- * @property {At} [at] - As it was at this revision or time.
- * @property {ArtifactId | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
- * @property {boolean} [free] - Only artifacts that nothing references.
- * @property {number | null} [limit] - The maximum number of results.
- * @property {ContentName | null} [name] - Only artifacts with this name. If omitted, any name.
+ * @property {At | undefined} [at] - As it was at this revision or time.
+ * @property {ArtifactId | null | undefined} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {boolean | undefined} [free] - Only artifacts that nothing references.
+ * @property {number | null | undefined} [limit] - The maximum number of results.
+ * @property {ContentName | null | undefined} [name] - Only artifacts with this name. If omitted, any name.
  */
 
 /**
@@ -3794,7 +3794,7 @@
 /**
  * Optional fields of `secret.delete`.
  * @typedef {object} SecretDeleteOptions
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -3805,7 +3805,7 @@
 /**
  * Optional fields of `secret.get`.
  * @typedef {object} SecretGetOptions
- * @property {At} [at] - As it was at this revision or time.
+ * @property {At | undefined} [at] - As it was at this revision or time.
  */
 
 /**
@@ -3816,9 +3816,9 @@
 /**
  * Optional fields of `secret.list`.
  * @typedef {object} SecretListOptions
- * @property {At} [at] - As it was at this revision or time.
- * @property {SecretId | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
- * @property {number | null} [limit] - The maximum number of results.
+ * @property {At | undefined} [at] - As it was at this revision or time.
+ * @property {SecretId | null | undefined} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {number | null | undefined} [limit] - The maximum number of results.
  */
 
 /**
@@ -3829,26 +3829,26 @@
 /**
  * Optional fields of `handoff.offer`.
  * @typedef {object} HandoffOfferOptions
- * @property {ApprovalTerms | null} [approval] - Require an approval: `true`, or an object that names the approvers and how long an
+ * @property {ApprovalTerms | null | undefined} [approval] - Require an approval: `true`, or an object that names the approvers and how long an
  *   approval is valid.
  * @property {Json} [artifacts] - References to what the work has produced: a list, usually of artifact ids. Default: none.
- * @property {boolean} [copy] - Copy the keys in the giver's own namespace: the giver keeps them. If `false`, they move.
- * @property {number | null} [deadline_ms] - How long the receiver has to accept, in milliseconds.
- * @property {Selected[]} [keys] - Keys to hand over, as `namespace/key`. Keys in the giver's own namespace move to the
+ * @property {boolean | undefined} [copy] - Copy the keys in the giver's own namespace: the giver keeps them. If `false`, they move.
+ * @property {number | null | undefined} [deadline_ms] - How long the receiver has to accept, in milliseconds.
+ * @property {Selected[] | undefined} [keys] - Keys to hand over, as `namespace/key`. Keys in the giver's own namespace move to the
  *   receiver's; others stay where they are. The answer to `handoff.accept` contains their
  *   values. A key with `*` is a pattern, such as `agent:ada/**`: it selects the keys of its
  *   namespace that match it at the moment of the move, possibly none.
  * @property {Json} [notes] - Further notes for the receiver, as any JSON. Default: none.
- * @property {OnLoop | null} [on_loop] - The action if the task is handed around in a loop.
+ * @property {OnLoop | null | undefined} [on_loop] - The action if the task is handed around in a loop.
  * @property {Json} [output_keys] - Names of what the work has produced, as any JSON. Default: none.
- * @property {string | null} [reason] - The reason, which is recorded. Default: none.
- * @property {number | null} [redeliver_ms] - How long after a delivery without an answer it is delivered again, in milliseconds.
+ * @property {string | null | undefined} [reason] - The reason, which is recorded. Default: none.
+ * @property {number | null | undefined} [redeliver_ms] - How long after a delivery without an answer it is delivered again, in milliseconds.
  * @property {Json} [remaining_work] - Remaining work, as any JSON. Default: none.
- * @property {Record<string, Json>} [state] - Context for the receiver as a flat object.
- * @property {TaskId | null} [task] - The task to hand over. If omitted, only context and keys are offered; `handoff.execute`
+ * @property {Record<string, Json> | undefined} [state] - Context for the receiver as a flat object.
+ * @property {TaskId | null | undefined} [task] - The task to hand over. If omitted, only context and keys are offered; `handoff.execute`
  *   requires it.
- * @property {Token | null} [token] - The token of the giver's lease. Required with `task`. If omitted, there is no task.
- * @property {Traceparent | null} [traceparent] - W3C trace context (`traceparent`). Default: none.
+ * @property {Token | null | undefined} [token] - The token of the giver's lease. Required with `task`. If omitted, there is no task.
+ * @property {Traceparent | null | undefined} [traceparent] - W3C trace context (`traceparent`). Default: none.
  * @property {Json} [work_completed] - Completed work, as any JSON. Default: none.
  */
 
@@ -3860,10 +3860,10 @@
 /**
  * Optional fields of `handoff.import_context`.
  * @typedef {object} HandoffImportContextOptions
- * @property {ApprovalTerms | null} [approval] - Require an approval: `true`, or an object that names the approvers and how long an
+ * @property {ApprovalTerms | null | undefined} [approval] - Require an approval: `true`, or an object that names the approvers and how long an
  *   approval is valid.
- * @property {number | null} [deadline_ms] - How long the receiver has to accept, in milliseconds.
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | null | undefined} [deadline_ms] - How long the receiver has to accept, in milliseconds.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -3874,26 +3874,26 @@
 /**
  * Optional fields of `handoff.execute`.
  * @typedef {object} HandoffExecuteOptions
- * @property {ApprovalTerms | null} [approval] - Require an approval: `true`, or an object that names the approvers and how long an
+ * @property {ApprovalTerms | null | undefined} [approval] - Require an approval: `true`, or an object that names the approvers and how long an
  *   approval is valid.
  * @property {Json} [artifacts] - References to what the work has produced: a list, usually of artifact ids. Default: none.
- * @property {boolean} [copy] - Copy the keys in the giver's own namespace: the giver keeps them. If `false`, they move.
- * @property {number | null} [deadline_ms] - How long the receiver has to accept, in milliseconds.
- * @property {Selected[]} [keys] - Keys to hand over, as `namespace/key`. Keys in the giver's own namespace move to the
+ * @property {boolean | undefined} [copy] - Copy the keys in the giver's own namespace: the giver keeps them. If `false`, they move.
+ * @property {number | null | undefined} [deadline_ms] - How long the receiver has to accept, in milliseconds.
+ * @property {Selected[] | undefined} [keys] - Keys to hand over, as `namespace/key`. Keys in the giver's own namespace move to the
  *   receiver's; others stay where they are. The answer to `handoff.accept` contains their
  *   values. A key with `*` is a pattern, such as `agent:ada/**`: it selects the keys of its
  *   namespace that match it at the moment of the move, possibly none.
  * @property {Json} [notes] - Further notes for the receiver, as any JSON. Default: none.
- * @property {OnLoop | null} [on_loop] - The action if the task is handed around in a loop.
+ * @property {OnLoop | null | undefined} [on_loop] - The action if the task is handed around in a loop.
  * @property {Json} [output_keys] - Names of what the work has produced, as any JSON. Default: none.
- * @property {string | null} [reason] - The reason, which is recorded. Default: none.
- * @property {number | null} [redeliver_ms] - How long after a delivery without an answer it is delivered again, in milliseconds.
+ * @property {string | null | undefined} [reason] - The reason, which is recorded. Default: none.
+ * @property {number | null | undefined} [redeliver_ms] - How long after a delivery without an answer it is delivered again, in milliseconds.
  * @property {Json} [remaining_work] - Remaining work, as any JSON. Default: none.
- * @property {Record<string, Json>} [state] - Context for the receiver as a flat object.
- * @property {TaskId | null} [task] - The task to hand over. If omitted, only context and keys are offered; `handoff.execute`
+ * @property {Record<string, Json> | undefined} [state] - Context for the receiver as a flat object.
+ * @property {TaskId | null | undefined} [task] - The task to hand over. If omitted, only context and keys are offered; `handoff.execute`
  *   requires it.
- * @property {Token | null} [token] - The token of the giver's lease. Required with `task`. If omitted, there is no task.
- * @property {Traceparent | null} [traceparent] - W3C trace context (`traceparent`). Default: none.
+ * @property {Token | null | undefined} [token] - The token of the giver's lease. Required with `task`. If omitted, there is no task.
+ * @property {Traceparent | null | undefined} [traceparent] - W3C trace context (`traceparent`). Default: none.
  * @property {Json} [work_completed] - Completed work, as any JSON. Default: none.
  */
 
@@ -3905,12 +3905,12 @@
 /**
  * Optional fields of `handoff.execute_all`.
  * @typedef {object} HandoffExecuteAllOptions
- * @property {boolean} [copy] - Copy the keys: the caller keeps them. If `false`, they move.
- * @property {number | null} [deadline_ms] - How long the receiver has to claim the tasks, in milliseconds.
+ * @property {boolean | undefined} [copy] - Copy the keys: the caller keeps them. If `false`, they move.
+ * @property {number | null | undefined} [deadline_ms] - How long the receiver has to claim the tasks, in milliseconds.
  * @property {Json} [notes] - Further notes for the receiver, as any JSON. Default: none.
- * @property {boolean} [overwrite] - Replace keys that the receiver already has. If `false`, they are a conflict.
- * @property {string | null} [reason] - The reason, which is recorded. Default: none.
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {boolean | undefined} [overwrite] - Replace keys that the receiver already has. If `false`, they are a conflict.
+ * @property {string | null | undefined} [reason] - The reason, which is recorded. Default: none.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -3921,26 +3921,26 @@
 /**
  * Optional fields of `handoff.validate`.
  * @typedef {object} HandoffValidateOptions
- * @property {ApprovalTerms | null} [approval] - Require an approval: `true`, or an object that names the approvers and how long an
+ * @property {ApprovalTerms | null | undefined} [approval] - Require an approval: `true`, or an object that names the approvers and how long an
  *   approval is valid.
  * @property {Json} [artifacts] - References to what the work has produced: a list, usually of artifact ids. Default: none.
- * @property {boolean} [copy] - Copy the keys in the giver's own namespace: the giver keeps them. If `false`, they move.
- * @property {number | null} [deadline_ms] - How long the receiver has to accept, in milliseconds.
- * @property {Selected[]} [keys] - Keys to hand over, as `namespace/key`. Keys in the giver's own namespace move to the
+ * @property {boolean | undefined} [copy] - Copy the keys in the giver's own namespace: the giver keeps them. If `false`, they move.
+ * @property {number | null | undefined} [deadline_ms] - How long the receiver has to accept, in milliseconds.
+ * @property {Selected[] | undefined} [keys] - Keys to hand over, as `namespace/key`. Keys in the giver's own namespace move to the
  *   receiver's; others stay where they are. The answer to `handoff.accept` contains their
  *   values. A key with `*` is a pattern, such as `agent:ada/**`: it selects the keys of its
  *   namespace that match it at the moment of the move, possibly none.
  * @property {Json} [notes] - Further notes for the receiver, as any JSON. Default: none.
- * @property {OnLoop | null} [on_loop] - The action if the task is handed around in a loop.
+ * @property {OnLoop | null | undefined} [on_loop] - The action if the task is handed around in a loop.
  * @property {Json} [output_keys] - Names of what the work has produced, as any JSON. Default: none.
- * @property {string | null} [reason] - The reason, which is recorded. Default: none.
- * @property {number | null} [redeliver_ms] - How long after a delivery without an answer it is delivered again, in milliseconds.
+ * @property {string | null | undefined} [reason] - The reason, which is recorded. Default: none.
+ * @property {number | null | undefined} [redeliver_ms] - How long after a delivery without an answer it is delivered again, in milliseconds.
  * @property {Json} [remaining_work] - Remaining work, as any JSON. Default: none.
- * @property {Record<string, Json>} [state] - Context for the receiver as a flat object.
- * @property {TaskId | null} [task] - The task to hand over. If omitted, only context and keys are offered; `handoff.execute`
+ * @property {Record<string, Json> | undefined} [state] - Context for the receiver as a flat object.
+ * @property {TaskId | null | undefined} [task] - The task to hand over. If omitted, only context and keys are offered; `handoff.execute`
  *   requires it.
- * @property {Token | null} [token] - The token of the giver's lease. Required with `task`. If omitted, there is no task.
- * @property {Traceparent | null} [traceparent] - W3C trace context (`traceparent`). Default: none.
+ * @property {Token | null | undefined} [token] - The token of the giver's lease. Required with `task`. If omitted, there is no task.
+ * @property {Traceparent | null | undefined} [traceparent] - W3C trace context (`traceparent`). Default: none.
  * @property {Json} [work_completed] - Completed work, as any JSON. Default: none.
  */
 
@@ -3952,8 +3952,8 @@
 /**
  * Optional fields of `handoff.receive`.
  * @typedef {object} HandoffReceiveOptions
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
- * @property {number | null} [wait_ms] - How long to wait for a hand-off, in milliseconds. If omitted, the call does not wait.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | null | undefined} [wait_ms] - How long to wait for a hand-off, in milliseconds. If omitted, the call does not wait.
  */
 
 /**
@@ -3964,10 +3964,10 @@
 /**
  * Optional fields of `handoff.accept`.
  * @typedef {object} HandoffAcceptOptions
- * @property {number | null} [lease_ms] - The receiver's lease of the task in milliseconds. If omitted, the length of the giver's
+ * @property {number | null | undefined} [lease_ms] - The receiver's lease of the task in milliseconds. If omitted, the length of the giver's
  *   lease.
- * @property {boolean} [overwrite] - Replace keys that exist in the receiver's namespace. If `false`, they are a conflict.
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {boolean | undefined} [overwrite] - Replace keys that exist in the receiver's namespace. If `false`, they are a conflict.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -3978,8 +3978,8 @@
 /**
  * Optional fields of `handoff.reject`.
  * @typedef {object} HandoffRejectOptions
- * @property {string | null} [reason] - The reason, which is recorded. Default: none.
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {string | null | undefined} [reason] - The reason, which is recorded. Default: none.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -3990,9 +3990,9 @@
 /**
  * Optional fields of `handoff.complete`.
  * @typedef {object} HandoffCompleteOptions
- * @property {Record<string, Json>} [changes] - The changed members of the hand-off's `state`.
+ * @property {Record<string, Json> | undefined} [changes] - The changed members of the hand-off's `state`.
  * @property {Json} [result] - The result. Default: none.
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -4003,8 +4003,8 @@
 /**
  * Optional fields of `handoff.cancel`.
  * @typedef {object} HandoffCancelOptions
- * @property {string | null} [reason] - The reason, which is recorded. Default: none.
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {string | null | undefined} [reason] - The reason, which is recorded. Default: none.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -4015,10 +4015,10 @@
 /**
  * Optional fields of `handoff.approve`.
  * @typedef {object} HandoffApproveOptions
- * @property {string | null} [digest] - The `digest` of the hand-off that is approved. If it does not match, the approval is
+ * @property {string | null | undefined} [digest] - The `digest` of the hand-off that is approved. If it does not match, the approval is
  *   rejected. If omitted, it is not compared.
- * @property {string | null} [reason] - The reason, which is recorded. Default: none.
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {string | null | undefined} [reason] - The reason, which is recorded. Default: none.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -4029,7 +4029,7 @@
 /**
  * Optional fields of `handoff.get`.
  * @typedef {object} HandoffGetOptions
- * @property {At} [at] - As it was at this revision or time.
+ * @property {At | undefined} [at] - As it was at this revision or time.
  */
 
 /**
@@ -4040,13 +4040,13 @@
 /**
  * Optional fields of `handoff.list`.
  * @typedef {object} HandoffListOptions
- * @property {At} [at] - As it was at this revision or time.
- * @property {HandoffId | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
- * @property {AgentId | null} [from] - Only hand-offs of this giver. If omitted, any giver.
- * @property {number | null} [limit] - The maximum number of results.
- * @property {HandoffStatus | null} [status] - Only hand-offs with this status. If omitted, any status.
- * @property {TaskId | null} [task] - Only hand-offs of this task. If omitted, any task.
- * @property {AgentId | null} [to] - Only hand-offs that this agent may accept or has accepted. If omitted, any receiver.
+ * @property {At | undefined} [at] - As it was at this revision or time.
+ * @property {HandoffId | null | undefined} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {AgentId | null | undefined} [from] - Only hand-offs of this giver. If omitted, any giver.
+ * @property {number | null | undefined} [limit] - The maximum number of results.
+ * @property {HandoffStatus | null | undefined} [status] - Only hand-offs with this status. If omitted, any status.
+ * @property {TaskId | null | undefined} [task] - Only hand-offs of this task. If omitted, any task.
+ * @property {AgentId | null | undefined} [to] - Only hand-offs that this agent may accept or has accepted. If omitted, any receiver.
  */
 
 /**
@@ -4057,7 +4057,7 @@
 /**
  * Optional fields of `handoff.history`.
  * @typedef {object} HandoffHistoryOptions
- * @property {At} [at] - As it was at this revision or time.
+ * @property {At | undefined} [at] - As it was at this revision or time.
  */
 
 /**
@@ -4068,7 +4068,7 @@
 /**
  * Optional fields of `handoff.export`.
  * @typedef {object} HandoffExportOptions
- * @property {At} [at] - As it was at this revision or time.
+ * @property {At | undefined} [at] - As it was at this revision or time.
  */
 
 /**
@@ -4079,7 +4079,7 @@
 /**
  * Optional fields of `handoff.stats`.
  * @typedef {object} HandoffStatsOptions
- * @property {At} [at] - As it was at this revision or time.
+ * @property {At | undefined} [at] - As it was at this revision or time.
  */
 
 /**
@@ -4090,10 +4090,10 @@
 /**
  * Optional fields of `task.wait`.
  * @typedef {object} TaskWaitOptions
- * @property {TaskStatus[] | null} [statuses] - Return as soon as the task has one of these statuses. If omitted, when it has finished. A
+ * @property {TaskStatus[] | null | undefined} [statuses] - Return as soon as the task has one of these statuses. If omitted, when it has finished. A
  *   finished task always ends the wait.
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
- * @property {number | null} [wait_ms] - How long to wait, in milliseconds. If omitted, the call does not wait.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | null | undefined} [wait_ms] - How long to wait, in milliseconds. If omitted, the call does not wait.
  */
 
 /**
@@ -4104,14 +4104,14 @@
 /**
  * Optional fields of `agent.next`.
  * @typedef {object} AgentNextOptions
- * @property {string[] | null} [capabilities] - The capabilities of the caller for tasks. If omitted, those of its session.
- * @property {WorkKind[] | null} [kinds] - The kinds of work to receive, at least two. If omitted, all.
- * @property {number | null} [lease_ms] - The lease of a task in milliseconds, unless it is renewed.
- * @property {number | null} [redeliver_ms] - How long after a delivery without an acknowledgement a message is delivered again, in
+ * @property {string[] | null | undefined} [capabilities] - The capabilities of the caller for tasks. If omitted, those of its session.
+ * @property {WorkKind[] | null | undefined} [kinds] - The kinds of work to receive, at least two. If omitted, all.
+ * @property {number | null | undefined} [lease_ms] - The lease of a task in milliseconds, unless it is renewed.
+ * @property {number | null | undefined} [redeliver_ms] - How long after a delivery without an acknowledgement a message is delivered again, in
  *   milliseconds.
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
- * @property {TaskType[] | null} [types] - Only tasks of these types. If omitted, any type.
- * @property {number | null} [wait_ms] - How long to wait for work, in milliseconds. If omitted, the call does not wait.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {TaskType[] | null | undefined} [types] - Only tasks of these types. If omitted, any type.
+ * @property {number | null | undefined} [wait_ms] - How long to wait for work, in milliseconds. If omitted, the call does not wait.
  */
 
 /**
@@ -4122,10 +4122,10 @@
 /**
  * Optional fields of `handoff.wait`.
  * @typedef {object} HandoffWaitOptions
- * @property {HandoffStatus[] | null} [statuses] - Return as soon as the hand-off has one of these statuses. If omitted, when it has ended. A
+ * @property {HandoffStatus[] | null | undefined} [statuses] - Return as soon as the hand-off has one of these statuses. If omitted, when it has ended. A
  *   hand-off that has ended always ends the wait.
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
- * @property {number | null} [wait_ms] - How long to wait, in milliseconds. If omitted, the call does not wait.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | null | undefined} [wait_ms] - How long to wait, in milliseconds. If omitted, the call does not wait.
  */
 
 /**
@@ -4136,9 +4136,9 @@
 /**
  * Optional fields of `workspace.configure`.
  * @typedef {object} WorkspaceConfigureOptions
- * @property {number | null} [history_age_ms] - How long to keep history, in milliseconds. If omitted, unchanged.
- * @property {number | null} [history_count] - The number of revisions of history to keep. If omitted, unchanged.
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | null | undefined} [history_age_ms] - How long to keep history, in milliseconds. If omitted, unchanged.
+ * @property {number | null | undefined} [history_count] - The number of revisions of history to keep. If omitted, unchanged.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -4149,9 +4149,9 @@
 /**
  * Optional fields of `workspace.sync`.
  * @typedef {object} WorkspaceSyncOptions
- * @property {SyncDecision[]} [decisions] - Decisions about conflicts, which apply instead of the rules.
- * @property {boolean} [dry_run] - Only report: change nothing.
- * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {SyncDecision[] | undefined} [decisions] - Decisions about conflicts, which apply instead of the rules.
+ * @property {boolean | undefined} [dry_run] - Only report: change nothing.
+ * @property {number | undefined} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
 /**
@@ -4162,7 +4162,7 @@
 /**
  * Optional fields of `workspace.get`.
  * @typedef {object} WorkspaceGetOptions
- * @property {At} [at] - As it was at this revision or time.
+ * @property {At | undefined} [at] - As it was at this revision or time.
  */
 
 /**
@@ -4173,8 +4173,8 @@
 /**
  * Optional fields of `workspace.list`.
  * @typedef {object} WorkspaceListOptions
- * @property {WorkspaceName | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
- * @property {number | null} [limit] - The maximum number of results.
+ * @property {WorkspaceName | null | undefined} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {number | null | undefined} [limit] - The maximum number of results.
  */
 
 /**
@@ -4185,7 +4185,7 @@
 /**
  * Optional fields of `workspace.fork`.
  * @typedef {object} WorkspaceForkOptions
- * @property {At | null} [at] - The revision or time to fork from. If omitted, the present.
+ * @property {At | null | undefined} [at] - The revision or time to fork from. If omitted, the present.
  */
 
 /**
@@ -4206,10 +4206,10 @@
 /**
  * Optional fields of `workspace.diff`.
  * @typedef {object} WorkspaceDiffOptions
- * @property {string | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
- * @property {number | null} [limit] - The maximum number of subjects.
- * @property {Pattern | null} [pattern] - Only subjects that match. If omitted, all subjects.
- * @property {At | null} [to] - The last revision or time to include. If omitted, the present.
+ * @property {string | null | undefined} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {number | null | undefined} [limit] - The maximum number of subjects.
+ * @property {Pattern | null | undefined} [pattern] - Only subjects that match. If omitted, all subjects.
+ * @property {At | null | undefined} [to] - The last revision or time to include. If omitted, the present.
  */
 
 /**
@@ -4220,11 +4220,11 @@
 /**
  * Optional fields of `workspace.changes`.
  * @typedef {object} WorkspaceChangesOptions
- * @property {KeyName[] | null} [keys] - Only these keys, as `namespace/key`, and `namespaces`. If omitted, all keys and
+ * @property {KeyName[] | null | undefined} [keys] - Only these keys, as `namespace/key`, and `namespaces`. If omitted, all keys and
  *   namespaces.
- * @property {number | null} [limit] - The maximum number of entries. The document ends with the revision that exceeds it.
- * @property {NamespaceName[] | null} [namespaces] - Only these namespaces, and `keys`. If omitted, all.
- * @property {Known | null} [with] - The copy that the changes are for, and what it includes of others. If omitted, no changes
+ * @property {number | null | undefined} [limit] - The maximum number of entries. The document ends with the revision that exceeds it.
+ * @property {NamespaceName[] | null | undefined} [namespaces] - Only these namespaces, and `keys`. If omitted, all.
+ * @property {Known | null | undefined} [with] - The copy that the changes are for, and what it includes of others. If omitted, no changes
  *   are listed: the response identifies this copy.
  */
 
@@ -4236,8 +4236,8 @@
 /**
  * Optional fields of `workspace.search`.
  * @typedef {object} WorkspaceSearchOptions
- * @property {string | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
- * @property {number | null} [limit] - The maximum number of results.
+ * @property {string | null | undefined} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {number | null | undefined} [limit] - The maximum number of results.
  */
 
 /**
@@ -4248,7 +4248,7 @@
 /**
  * Optional fields of `workspace.why`.
  * @typedef {object} WorkspaceWhyOptions
- * @property {At | null} [at] - The revision or time to explain. If omitted, the present.
+ * @property {At | null | undefined} [at] - The revision or time to explain. If omitted, the present.
  */
 
 /**

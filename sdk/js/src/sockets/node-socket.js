@@ -8,6 +8,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { fromProblem, notUnderstood, unreachable } from "../errors.js";
+import { afterLimit } from "../timing.js";
 import { CLOSE, frame, FrameReader, PING, PONG, TEXT } from "./frames.js";
 
 /** @import { IncomingMessage } from "node:http" */
@@ -47,9 +48,9 @@ export const dialNodeSocket = (address, { token, workspace, connectTimeoutMs }, 
       reject(error);
       outgoing.destroy();
     };
-    const timer = setTimeout(() => {
+    const timer = afterLimit(connectTimeoutMs, () => {
       fail(unreachable(address.http, `no connection within ${connectTimeoutMs} ms`));
-    }, connectTimeoutMs);
+    });
     outgoing.on("error", (cause) => fail(unreachable(address.http, explained(cause), { cause })));
     outgoing.on("response", (response) => void refused(address, response).then(fail));
     outgoing.on("upgrade", (response, stream, head) => {

@@ -1,6 +1,7 @@
 // The WebSocket of browsers, Bun and Deno.
 
 import { fromProblem, unreachable } from "../errors.js";
+import { afterLimit, limitSignal } from "../timing.js";
 
 /** @import { Dial } from "../connection.js" */
 
@@ -31,10 +32,10 @@ export const dialPlatformSocket = (address, { token, connectTimeoutMs }, { onMes
   new Promise((resolve, reject) => {
     const url = `${address.webSocket}/v1/ws`;
     const socket = new WebSocket(url, /** @type {any} */ (handshakeOf(token)));
-    const timer = setTimeout(() => {
+    const timer = afterLimit(connectTimeoutMs, () => {
       socket.close();
       reject(unreachable(address.http, `no connection within ${connectTimeoutMs} ms`));
-    }, connectTimeoutMs);
+    });
     /** @type {"connecting" | "open" | "over"} */
     let state = "connecting";
     const end = (/** @type {string} */ reason) => {
@@ -70,7 +71,7 @@ async function explained(url, token, timeoutMs) {
     const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
     const response = await fetch(`${url}/v1/ws`, {
       headers,
-      signal: AbortSignal.timeout(timeoutMs),
+      signal: limitSignal(timeoutMs),
     });
     const error = fromProblem(await response.json());
     return error.kind === "denied" ? error : unreachable(url, error.message);

@@ -26,12 +26,13 @@ from ._embedded import Embedded
 from ._endpoint import Endpoint, Fixed
 from ._error import BatonError
 from ._handoffs import AsyncOffer, Offer, Proposal
-from ._job import AsyncJob, GiveUp, HandedOver, Job, Release, RetryLater
+from ._job import AsyncJob, Job
 from ._lease import AsyncHold, AsyncSession, Hold, Lease, Session
 from ._mail import AsyncMail, Mail
 from ._omit import OMIT
 from ._operations import VERSION
 from ._options import Options
+from ._outcomes import GiveUp, HandedOver, Release, RetryLater
 from ._pages import async_pages, pages
 from ._service import AsyncService, Served, Service
 from ._view import View

@@ -157,7 +157,9 @@ class AsyncBaton(Handle):
             while True:
                 try:
                     operation = operation_named(call.operation)
-                    answer = await self.execute(operation, call.fields, token=call.token)
+                    answer = await self.execute(
+                        operation, call.fields, token=call.token, timeout=call.timeout
+                    )
                 except Exception as error:
                     call = steps.throw(error)
                 else:

@@ -19,7 +19,7 @@ from ._error import BatonError
 from ._lease_scope import aborted_by_lost_leases
 from ._link import Link
 from ._operation import Operation
-from ._options import Options
+from ._options import Options, limit
 from ._protocol import Protocol
 from ._pulse import Beat, Pulse
 from ._requests import Answer, Caller, Outcome
@@ -205,7 +205,7 @@ class AsyncShell:
             await connection.shaken
 
         try:
-            await asyncio.wait_for(attempt(), options.connect_timeout)
+            await asyncio.wait_for(attempt(), limit(options.connect_timeout))
         except asyncio.TimeoutError:
             self._discard(connection)
             raise Unreachable(
@@ -254,6 +254,7 @@ class AsyncShell:
     ) -> Answer:
         """Makes a call and waits for its answer."""
         self._check_loop()
+        allowed = limit(self.options.request_timeout if timeout is None else timeout)
         future: asyncio.Future[Any] = self._loop.create_future()
 
         def deliver(outcome: object) -> None:
@@ -265,19 +266,20 @@ class AsyncShell:
                 operation, fields, caller, deliver, idempotency_key=idempotency_key
             )
             self.flush_soon()
-            seconds = (self.options.request_timeout if timeout is None else timeout) + (
-                request.wait_ms / 1000
-            )
-            timer = self._loop.call_later(
-                seconds, lambda: deliver(self._protocol.give_up(request, seconds))
-            )
+            timer: asyncio.TimerHandle | None = None
+            if allowed is not None:
+                seconds = allowed + request.wait_ms / 1000
+                timer = self._loop.call_later(
+                    seconds, lambda: deliver(self._protocol.give_up(request, seconds))
+                )
             try:
                 outcome = await future
             except BaseException:
                 self._protocol.give_up(request)
                 raise
             finally:
-                timer.cancel()
+                if timer is not None:
+                    timer.cancel()
         if isinstance(outcome, BatonError):
             if isinstance(outcome, LeaseLost):
                 self._protocol.give_up(request)
@@ -314,7 +316,7 @@ class AsyncShell:
         )
         self.flush_soon()
         try:
-            await asyncio.wait_for(begun, self.options.request_timeout)
+            await asyncio.wait_for(begun, limit(self.options.request_timeout))
         except asyncio.TimeoutError:
             handle.close()
             raise TimedOut(self.options.request_timeout) from None
@@ -507,6 +509,7 @@ class AsyncWatchHandle:
 
     async def next(self, seconds: float | None) -> Item | None:
         """The next item, or nothing if none comes in time."""
+        seconds = None if seconds is None else limit(seconds)
         while True:
             if self._is_closed:
                 raise Closed()

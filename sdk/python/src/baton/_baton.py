@@ -153,7 +153,9 @@ class Baton(Handle):
             while True:
                 try:
                     operation = operation_named(call.operation)
-                    result = self.execute(operation, call.fields, token=call.token).result
+                    result = self.execute(
+                        operation, call.fields, token=call.token, timeout=call.timeout
+                    ).result
                 except Exception as error:
                     call = steps.throw(error)
                 else:

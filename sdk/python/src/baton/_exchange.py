@@ -17,6 +17,7 @@ from typing import Any
 
 from ._error import BatonError
 from ._json import decode, encode
+from ._options import limit
 from .errors import ModelError
 from .model import Completion, Endpoint
 
@@ -65,7 +66,7 @@ class Exchange:
     def wait(self) -> Completion:
         """The completion. Blocks."""
         try:
-            return self._outcome.result(self._endpoint.timeout)
+            return self._outcome.result(limit(self._endpoint.timeout))
         except FutureTimeout:
             raise self._late() from None
 
@@ -73,7 +74,7 @@ class Exchange:
         """The completion."""
         try:
             waiting = asyncio.wrap_future(self._outcome)
-            return await asyncio.wait_for(waiting, self._endpoint.timeout)
+            return await asyncio.wait_for(waiting, limit(self._endpoint.timeout))
         except asyncio.TimeoutError:
             raise self._late() from None
 

@@ -5,6 +5,7 @@ A flow is a generator: it yields calls, gets their results, and returns what cam
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -29,6 +30,8 @@ class Call:
     operation: str
     fields: dict[str, Any] = field(default_factory=dict[str, Any])
     token: int | None = None
+    timeout: float | None = None
+    """How long it may take, in seconds, if that is not what the options say."""
 
 
 Flow = Generator[Call, Any, T]
@@ -38,7 +41,7 @@ def waits(wait: float | None) -> Iterator[int | None]:
     """The waits of successive calls that together wait so many seconds: forever if none."""
     if wait == 0:
         yield None
-    left = None if wait is None else round(wait * 1000)
+    left = None if wait is None or math.isinf(wait) else round(wait * 1000)
     while left is None or left > 0:
         chunk = RECEIVE_MAX_MS if left is None else min(left, RECEIVE_MAX_MS)
         yield chunk
@@ -80,7 +83,7 @@ def value_or(namespace: str, key: str, default: T) -> Flow[Any | T]:
 
 def waiting(call: Call, wait: float | None, what: str) -> Flow[Any]:
     """Makes a call that waits, for as long as is wanted: forever if `wait` is none."""
-    left = None if wait is None else max(round(wait * 1000), 0)
+    left = None if wait is None or math.isinf(wait) else max(round(wait * 1000), 0)
     while True:
         chunk = WAIT_MAX_MS if left is None else min(left, WAIT_MAX_MS)
         fields = {**call.fields, "wait_ms": chunk} if chunk else call.fields

@@ -13,6 +13,7 @@ from ._endpoint import Target
 from ._error import BatonError
 from ._json import decode
 from ._link import authorization
+from ._options import limit
 from .errors import OutcomeUnknown, ProtocolError, Unreachable, from_problem
 
 PIECE_BYTES = 256 << 10
@@ -79,10 +80,11 @@ class Http:
 
     def _connection(self) -> http.client.HTTPConnection:
         address, tls = self._target.address, self._target.tls()
+        stall_max = limit(self._stall_max)
         if tls is None:
-            return http.client.HTTPConnection(address.host, address.port, timeout=self._stall_max)
+            return http.client.HTTPConnection(address.host, address.port, timeout=stall_max)
         return http.client.HTTPSConnection(
-            address.host, address.port, timeout=self._stall_max, context=tls
+            address.host, address.port, timeout=stall_max, context=tls
         )
 
     def _failed(self, method: str, error: Exception) -> BatonError:

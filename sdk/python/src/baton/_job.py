@@ -2,102 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import traceback
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from . import _flow as flow
 from . import params, types
 from ._flow import Call
 from ._lease import AsyncHeld, Held, milliseconds
 from ._omit import OMIT
-from .errors import BatonError, NotJson, Stale
+from ._outcomes import Outcome, recorded, settling
+from .errors import BatonError
 
 if TYPE_CHECKING:
     from ._async_baton import AsyncBaton
     from ._baton import Baton
-
-
-Outcome = Literal["completed", "failed", "released", "handed_over"]
-
-
-class RetryLater(Exception):
-    """Raised by the code that works on a task: this try failed, another may succeed.
-
-    The task goes back, and is offered again after the pause that its `backoff` says.
-    """
-
-    def __init__(self, error: Any = "retry later") -> None:
-        super().__init__(error)
-        self.error = error
-
-
-class GiveUp(Exception):
-    """Raised by the code that works on a task: it failed, and trying again would not help."""
-
-    def __init__(self, error: Any = "given up") -> None:
-        super().__init__(error)
-        self.error = error
-
-
-class Release(Exception):
-    """Raised by the code that works on a task: it goes back to the queue, and this was no try."""
-
-    def __init__(self, reason: str | None = None) -> None:
-        super().__init__(reason)
-        self.reason = reason
-
-
-class HandedOver(Exception):
-    """Raised by `Job.handoff` to end the work on a task that was offered to another agent."""
-
-    def __init__(self, handoff: types.Handoff) -> None:
-        super().__init__(handoff.id)
-        self.handoff = handoff
-
-
-def described(error: BaseException) -> Any:
-    """The error that is reported for an attempt that raised."""
-    report = {"type": type(error).__name__, "detail": str(error)}
-    frames = traceback.extract_tb(error.__traceback__)
-    if frames:
-        last = frames[-1]
-        report["where"] = f"{last.name} at {os.path.basename(last.filename)}:{last.lineno}"
-    if isinstance(error, BatonError):
-        report["code"] = error.code
-    return report
-
-
-def settling(
-    task: str,
-    token: int,
-    result: Any,
-    error: BaseException | None,
-    following: dict[str, Any] | None,
-) -> tuple[Call | None, Outcome]:
-    """The call that reports what came of a task, and which count it belongs to."""
-    # The reported task is not read, so it is not sent back.
-    about: dict[str, Any] = {"task": task, "token": token, "return": "minimal"}
-    if error is None:
-        fields = about if result is OMIT else {**about, "result": result}
-        if following is not None:
-            fields = {**fields, "then_claim": following}
-        return Call("task.complete", fields), "completed"
-    if isinstance(error, HandedOver):
-        return None, "handed_over"
-    if isinstance(error, Release):
-        reason = {} if error.reason is None else {"reason": error.reason}
-        return Call("task.release", {**about, **reason}), "released"
-    if isinstance(error, RetryLater):
-        return Call("task.fail", {**about, "error": error.error, "retryable": True}), "failed"
-    if isinstance(error, GiveUp):
-        return Call("task.fail", {**about, "error": error.error, "retryable": False}), "failed"
-    # A value that is not JSON stays so, however often it is tried.
-    fields = {**about, "error": described(error)}
-    if isinstance(error, NotJson):
-        fields["retryable"] = False
-    return Call("task.fail", fields), "failed"
 
 
 class _JobFacts:
@@ -211,9 +129,9 @@ class Job(_JobFacts, Held):
         return types.Task(self._settle("completed", "task.complete", **fields)["task"])
 
     def fail(self, error: Any, *, retryable: bool | None = None) -> types.Task:
-        """This try failed."""
+        """This try failed. An exception is recorded with its type and text."""
         fields = {} if retryable is None else {"retryable": retryable}
-        return types.Task(self._settle("failed", "task.fail", error=error, **fields))
+        return types.Task(self._settle("failed", "task.fail", error=recorded(error), **fields))
 
     def release(self, reason: str | None = None) -> types.Task:
         """Gives the task back to the queue."""
@@ -271,14 +189,16 @@ class Job(_JobFacts, Held):
     def _end(self, error: BaseException | None) -> None:
         if self.is_settled:
             return
-        call, outcome = settling(self.id, self.token, self.result, error, None)
-        if call is None:
-            return
-        if error is None:
-            self._base.run(flow.ignoring(call))
-        else:
-            self._base.run(flow.ignoring(call, Stale, BatonError))
-        self._outcome = outcome
+        steps = settling(self.id, self.token, self.result, error, None)
+        try:
+            settled = self._base.run(steps)
+        except BatonError:
+            if error is None:
+                raise
+            return  # What the block has raised matters more.
+        self._outcome = settled.outcome
+        if error is None and settled.refusal is not None:
+            raise settled.refusal
 
 
 class AsyncJob(_JobFacts, AsyncHeld):
@@ -326,9 +246,11 @@ class AsyncJob(_JobFacts, AsyncHeld):
         return types.Task((await self._settle("completed", "task.complete", **fields))["task"])
 
     async def fail(self, error: Any, *, retryable: bool | None = None) -> types.Task:
-        """This try failed."""
-        fields = {} if retryable is None else {"retryable": retryable}
-        return types.Task(await self._settle("failed", "task.fail", error=error, **fields))
+        """This try failed. An exception is recorded with its type and text."""
+        fields: dict[str, Any] = {} if retryable is None else {"retryable": retryable}
+        return types.Task(
+            await self._settle("failed", "task.fail", error=recorded(error), **fields)
+        )
 
     async def release(self, reason: str | None = None) -> types.Task:
         """Gives the task back to the queue."""
@@ -381,11 +303,13 @@ class AsyncJob(_JobFacts, AsyncHeld):
     async def _end(self, error: BaseException | None) -> None:
         if self.is_settled:
             return
-        call, outcome = settling(self.id, self.token, self.result, error, None)
-        if call is None:
-            return
-        if error is None:
-            await self._base.run(flow.ignoring(call))
-        else:
-            await self._base.run(flow.ignoring(call, Stale, BatonError))
-        self._outcome = outcome
+        steps = settling(self.id, self.token, self.result, error, None)
+        try:
+            settled = await self._base.run(steps)
+        except BatonError:
+            if error is None:
+                raise
+            return  # What the block has raised matters more.
+        self._outcome = settled.outcome
+        if error is None and settled.refusal is not None:
+            raise settled.refusal

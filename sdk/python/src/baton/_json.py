@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Set
 from dataclasses import asdict, is_dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from ._record import Record, moment_text
 from .errors import NotJson
@@ -24,8 +24,52 @@ class Encoded:
         return len(self.data)
 
 
+_TEXT = frozenset([str])
+_SCALARS = frozenset([str, int, float, bool, type(None)])
+
+
+def _check_keys(value: object) -> None:
+    """Raises `ValueError` if two keys of a dict become the same text, such as `1` and `"1"`: one of
+    the two items would be lost."""
+    if isinstance(value, dict):
+        members = cast("dict[Any, Any]", value)
+        if not _TEXT.issuperset(map(type, members)):
+            _check_distinct(members)
+        items = members.values()
+    elif isinstance(value, (list, tuple)):
+        items = cast("list[Any]", value)
+    else:
+        return
+    # Most lists are passed over without a look at each member.
+    if not _SCALARS.issuperset(map(type, items)):
+        for item in items:
+            _check_keys(item)
+
+
+def _check_distinct(value: dict[Any, Any]) -> None:
+    texts: set[str] = set()
+    for key in value:
+        (text,) = json.loads(json.dumps({key: None}))
+        if text in texts:
+            raise ValueError(f"two keys of a dict are {text!r} as text")
+        texts.add(text)
+
+
+def _sorted(value: Set[Any]) -> list[Any]:
+    try:
+        return sorted(value)
+    except TypeError:
+        raise TypeError("a set whose members cannot be sorted, such as 1 and 'a'") from None
+
+
 def _default(value: object) -> Any:
     """The JSON form of objects that JSON does not support."""
+    plain = _plain(value)
+    _check_keys(plain)
+    return plain
+
+
+def _plain(value: object) -> Any:
     if isinstance(value, Encoded):
         return json.loads(value.data)
     if isinstance(value, Record):
@@ -37,7 +81,7 @@ def _default(value: object) -> Any:
     if isinstance(value, Mapping):
         return dict(value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
     if isinstance(value, Set):
-        return sorted(value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        return _sorted(value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
     # Pydantic models, without depending on pydantic.
     dump = getattr(value, "model_dump", None)
     if callable(dump):
@@ -53,7 +97,10 @@ _encoder = json.JSONEncoder(
 def encode(value: object) -> bytes:
     """JSON in UTF-8."""
     try:
-        return _encoder.encode(value).encode()
+        data = _encoder.encode(value).encode()
+        # Afterwards: a value that contains itself has been refused.
+        _check_keys(value)
+        return data
     except (TypeError, ValueError, RecursionError) as error:
         raise NotJson(str(error) or type(error).__name__) from None
 

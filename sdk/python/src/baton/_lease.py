@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
@@ -226,10 +227,22 @@ class AsyncHeld(Lease):
             self._stop = None
 
 
-def _release(wanted: Wanted, token: int) -> flow.Flow[Any]:
+RELEASE_TIMEOUT = 2.0
+"""How long an exception of a block waits for the release of what the block held, in seconds. While
+the server is away, that would take as long as every call may take."""
+
+
+def _giving_back(
+    operation: str, fields: dict[str, Any], error: BaseException | None
+) -> flow.Flow[Any]:
     """Gives it back. If that cannot be said, it ends by itself when its time is over."""
-    call = Call(wanted.kind.release, {"name": wanted.name, "token": token})
+    timeout = None if error is None else RELEASE_TIMEOUT
+    call = Call(operation, fields, timeout=timeout)
     return flow.ignoring(call, Unavailable, Stale, NotFound)
+
+
+def _release(wanted: Wanted, token: int, error: BaseException | None) -> flow.Flow[Any]:
+    return _giving_back(wanted.kind.release, {"name": wanted.name, "token": token}, error)
 
 
 class Hold(Held):
@@ -245,7 +258,7 @@ class Hold(Held):
         self._keep(hold["token"], hold["ttl_ms"] / 1000, self._wanted.kind.renew, fields)
 
     def _end(self, error: BaseException | None) -> None:
-        self._base.run(_release(self._wanted, self.token))
+        self._base.run(_release(self._wanted, self.token, error))
 
 
 class AsyncHold(AsyncHeld):
@@ -261,12 +274,11 @@ class AsyncHold(AsyncHeld):
         self._keep(hold["token"], hold["ttl_ms"] / 1000, self._wanted.kind.renew, fields)
 
     async def _end(self, error: BaseException | None) -> None:
-        await self._base.run(_release(self._wanted, self.token))
+        await self._base.run(_release(self._wanted, self.token, error))
 
 
-def _leaving(agent: str, token: int) -> flow.Flow[Any]:
-    call = Call("agent.leave", {"agent": agent, "token": token})
-    return flow.ignoring(call, Unavailable, Stale, NotFound)
+def _leaving(agent: str, token: int, error: BaseException | None) -> flow.Flow[Any]:
+    return _giving_back("agent.leave", {"agent": agent, "token": token}, error)
 
 
 class Session(Held):
@@ -282,7 +294,7 @@ class Session(Held):
         self._keep(agent["token"], agent["ttl_ms"] / 1000, "agent.heartbeat", fields)
 
     def _end(self, error: BaseException | None) -> None:
-        self._base.run(_leaving(self._base.agent, self.token))
+        self._base.run(_leaving(self._base.agent, self.token, error))
 
 
 class AsyncSession(AsyncHeld):
@@ -298,7 +310,7 @@ class AsyncSession(AsyncHeld):
         self._keep(agent["token"], agent["ttl_ms"] / 1000, "agent.heartbeat", fields)
 
     async def _end(self, error: BaseException | None) -> None:
-        await self._base.run(_leaving(self._base.agent, self.token))
+        await self._base.run(_leaving(self._base.agent, self.token, error))
 
 
 def hold_fields(name: str, ttl: float | None, **more: Any) -> dict[str, Any]:
@@ -310,7 +322,9 @@ def hold_fields(name: str, ttl: float | None, **more: Any) -> dict[str, Any]:
 
 
 def milliseconds(seconds: float) -> int:
-    return max(round(seconds * 1000), 1)
+    if not math.isfinite(seconds):
+        raise ValueError(f"a time must be a finite number of seconds, not {seconds}")
+    return round(seconds * 1000)
 
 
 __all__ = [

@@ -13,8 +13,8 @@ from ._async_calls import StreamsCalls as AsyncStreamsCalls
 from ._async_calls import TopicsCalls as AsyncTopicsCalls
 from ._calls import InboxCalls, MessagesCalls, StreamsCalls, TopicsCalls
 from ._flow import Call, Flow, waits
-from ._job import described
 from ._omit import OMIT
+from ._outcomes import UNSTORABLE, described
 from ._watch import AsyncWatch, Watch
 from .errors import Conflict, NotFound, Stale
 
@@ -40,6 +40,25 @@ def answering(message: types.Message, result: Any, error: BaseException | None) 
     if error is not None:
         return Call("message.reply", {**about, "error": described(error)})
     return Call("message.reply", {**about, "body": result})
+
+
+def answered(
+    message: types.Message, result: Any, error: Exception | None
+) -> Flow[Exception | None]:
+    """Says what came of a message; returns the error, if it is one. If an answer cannot be stored,
+    the sender gets the reason: otherwise it would wait for nothing."""
+    call = answering(message, result, error)
+    if call is None:
+        return error
+    try:
+        yield call
+    except UNSTORABLE as refusal:
+        instead = answering(message, None, refusal)
+        if instead is None:
+            raise
+        yield instead
+        return refusal
+    return error
 
 
 def receiving_next(call: Call, redeliver_ms: int, wait_ms: int) -> Call:

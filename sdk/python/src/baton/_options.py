@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+
+LIMIT_MAX = 2_000_000.0
+"""The longest time, in seconds, that every function of the standard library can wait: 23 days."""
+
+
+def limit(seconds: float) -> float | None:
+    """A time limit for the standard library: none if it is longer than that, such as infinity."""
+    if math.isnan(seconds):
+        raise ValueError("a time limit must be a number, not nan")
+    return None if seconds > LIMIT_MAX else seconds
 
 
 @dataclass(frozen=True)
@@ -53,3 +64,10 @@ class Options:
         lost a server together do not come back together."""
         doubled = min(self.backoff_min * 2 ** min(failures, 20), self.backoff_max)
         return doubled * (0.5 + chance / 2)
+
+
+def at_least_one(name: str, given: int) -> int:
+    """The argument, if it is a positive integer."""
+    if type(given) is not int or given < 1:
+        raise ValueError(f"{name} must be an integer of at least 1, not {given!r}")
+    return given

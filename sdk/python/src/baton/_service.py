@@ -26,6 +26,8 @@ from ._flow import Call
 from ._lease import AsyncSession, Lease, Session, milliseconds
 from ._lease_scope import Loss, outside, under
 from ._mail import REDELIVER_MS, answering, receiving_next, told_again
+from ._options import at_least_one
+from ._outcomes import UNSTORABLE
 from ._threads import ThreadGroup
 from ._worker import HOPELESS, PAUSE
 from .errors import BatonError, LeaseLost
@@ -71,7 +73,7 @@ class ServiceBase(Generic[F]):
 
     def __init__(self, capabilities: Sequence[str], concurrency: int, ttl: float) -> None:
         self._capabilities = list(capabilities)
-        self._concurrency = concurrency
+        self._concurrency = at_least_one("concurrency", concurrency)
         self._ttl = ttl
         self._handlers: dict[str, Callable[..., Any]] = {}
         self._others: Callable[..., Any] | None = None
@@ -212,15 +214,30 @@ class Service(ServiceBase[Callable[[types.Message], Any]]):
             error = raised
         was_reported = not session.lost
         following: types.Message | None = None
-        call = answering(message, result, error)
-        if call is not None and was_reported:
+        if was_reported:
             try:
-                following = self._report(session, call)
+                error, following = self._answer(session, message, result, error)
             except BatonError:
                 was_reported = False
         with self._lock:
             self._count(error, was_reported)
         return following
+
+    def _answer(
+        self, session: Session, message: types.Message, result: Any, error: BaseException | None
+    ) -> tuple[BaseException | None, types.Message | None]:
+        """Says what came of a message; returns the error, if it is one, and the next message."""
+        call = answering(message, result, error)
+        if call is None:
+            return error, None
+        try:
+            return error, self._report(session, call)
+        except UNSTORABLE as refusal:
+            # Otherwise the sender would wait for nothing.
+            instead = answering(message, None, refusal)
+            if instead is None:
+                raise
+            return refusal, self._report(session, instead)
 
     def _report(self, session: Session, call: Call) -> types.Message | None:
         if not self._receives_next(call):
@@ -231,6 +248,8 @@ class Service(ServiceBase[Callable[[types.Message], Any]]):
             with under(self._stopped), under(session.loss):
                 both = receiving_next(call, REDELIVER_MS, WAIT_MS)
                 raw = self._baton.call(both.operation, **both.fields)
+        except UNSTORABLE:
+            raise
         except BatonError as error:
             _end_with(session, error)
             # The wait has ended, and whether the answer was sent is not known: this call says so.
@@ -306,14 +325,33 @@ class AsyncService(ServiceBase[Callable[[types.Message], Awaitable[Any]]]):
             error = raised
         was_reported = not session.lost
         following: types.Message | None = None
-        call = answering(message, result, error)
-        if call is not None and was_reported:
+        if was_reported:
             try:
-                following = await self._report(session, call)
+                error, following = await self._answer(session, message, result, error)
             except BatonError:
                 was_reported = False
         self._count(error, was_reported)
         return following
+
+    async def _answer(
+        self,
+        session: AsyncSession,
+        message: types.Message,
+        result: Any,
+        error: BaseException | None,
+    ) -> tuple[BaseException | None, types.Message | None]:
+        """Says what came of a message; returns the error, if it is one, and the next message."""
+        call = answering(message, result, error)
+        if call is None:
+            return error, None
+        try:
+            return error, await self._report(session, call)
+        except UNSTORABLE as refusal:
+            # Otherwise the sender would wait for nothing.
+            instead = answering(message, None, refusal)
+            if instead is None:
+                raise
+            return refusal, await self._report(session, instead)
 
     async def _report(self, session: AsyncSession, call: Call) -> types.Message | None:
         if not self._receives_next(call):
@@ -324,6 +362,8 @@ class AsyncService(ServiceBase[Callable[[types.Message], Awaitable[Any]]]):
             with under(self._stopped):
                 both = receiving_next(call, REDELIVER_MS, WAIT_MS)
                 raw = await self._baton.call(both.operation, **both.fields)
+        except UNSTORABLE:
+            raise
         except BatonError as error:
             _end_with(session, error)
             # The wait has ended, and whether the answer was sent is not known: this call says so.

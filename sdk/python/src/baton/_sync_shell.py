@@ -29,7 +29,7 @@ from ._error import BatonError
 from ._lease_scope import aborted_by_lost_leases
 from ._link import Link
 from ._operation import Operation
-from ._options import Options
+from ._options import Options, limit
 from ._protocol import Protocol
 from ._pulse import Beat, Pulse
 from ._requests import Answer, Caller, Outcome, Request
@@ -60,7 +60,8 @@ class Slot:
                 self._gate.release()
 
     def wait(self, seconds: float | None) -> bool:
-        return self._gate.acquire(timeout=-1 if seconds is None else max(seconds, 0))
+        left = None if seconds is None else limit(seconds)
+        return self._gate.acquire(timeout=-1 if left is None else max(left, 0))
 
 
 class _Connection:
@@ -108,7 +109,9 @@ def dial(target: Target, options: Options) -> _Connection:
     address = target.address
     deadline = time.monotonic() + options.connect_timeout
     try:
-        sock = socket.create_connection((address.host, address.port), options.connect_timeout)
+        sock = socket.create_connection(
+            (address.host, address.port), limit(options.connect_timeout)
+        )
     except OSError as error:
         raise Unreachable(address.url, str(error) or type(error).__name__) from None
     try:
@@ -179,7 +182,7 @@ def _shake_hands(sock: socket.socket, link: Link, deadline: float) -> None:
         left = deadline - time.monotonic()
         if left <= 0:
             raise TimeoutError("no response to the handshake in time")
-        sock.settimeout(left)
+        sock.settimeout(limit(left))
         data = sock.recv(1 << 16)
         if data:
             link.receive(data)
@@ -365,7 +368,7 @@ class SyncShell:
             self._protocol.close()
         self._wake()
         if threading.current_thread() is not self._thread:
-            self._thread.join(self.options.connect_timeout + 2 * _GOODBYE)
+            self._thread.join(limit(self.options.connect_timeout + 2 * _GOODBYE))
 
     def abandon(self) -> None:
         """No caller is left: the thread ends immediately. The garbage collector calls this,
@@ -544,7 +547,7 @@ class SyncShell:
                     wants_write = not wants_write
                     events = selectors.EVENT_READ | (selectors.EVENT_WRITE if wants_write else 0)
                     selector.modify(sock, events)
-                ready = selector.select(max(until - time.monotonic(), 0))
+                ready = selector.select(limit(max(until - time.monotonic(), 0)))
                 for key, _ in ready:
                     if key.fileobj is self._wake_read:
                         self._drain_wakes()
@@ -620,7 +623,8 @@ class WatchHandle:
 
     def next(self, seconds: float | None) -> Item | None:
         """The next item, or nothing if none comes in time."""
-        deadline = None if seconds is None else time.monotonic() + seconds
+        allowed = None if seconds is None else limit(seconds)
+        deadline = None if allowed is None else time.monotonic() + allowed
         while True:
             if self._is_closed:
                 raise Closed()

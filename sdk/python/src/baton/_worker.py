@@ -24,16 +24,17 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from . import _flow as flow
 from . import types
-from ._flow import Call
+from ._flow import Flow
 from ._handoffs import AsyncOffer, Offer
-from ._job import AsyncJob, Job, claim_fields, settling
+from ._job import AsyncJob, Job, claim_fields
 from ._lease_scope import Loss, under
-from ._mail import REDELIVER_MS, AsyncMail, Mail, answering
+from ._mail import REDELIVER_MS, AsyncMail, Mail, answered
 from ._omit import OMIT
+from ._options import at_least_one
+from ._outcomes import Settled, settling
 from ._threads import ThreadGroup
-from .errors import BatonError, Closed, Denied, Forked, Invalid, LeaseLost, NotJson, WrongLoop
+from .errors import BatonError, Closed, Denied, Forked, Invalid, LeaseLost, WrongLoop
 
 if TYPE_CHECKING:
     from ._async_baton import AsyncBaton
@@ -79,9 +80,7 @@ class WorkerBase(Generic[F]):
     def __init__(
         self, concurrency: int, lease: float | None, capabilities: Sequence[str] | None
     ) -> None:
-        if concurrency < 1:
-            raise ValueError("concurrency must be at least 1")
-        self._concurrency = concurrency
+        self._concurrency = at_least_one("concurrency", concurrency)
         self._lease = lease
         self._capabilities = capabilities
         self._handlers: dict[str, Callable[..., Any]] = {}
@@ -199,6 +198,11 @@ class Asking:
         if raw is None or self.kind is None:
             return raw
         return {self.kind: raw}
+
+
+def _claimed(settled: Settled) -> dict[str, Any] | None:
+    """The task that was claimed when another one was completed."""
+    return settled.answer.get("next") if settled.outcome == "completed" else None
 
 
 SyncHandler = Callable[[Job], Any]
@@ -328,10 +332,8 @@ class Worker(WorkerBase[SyncHandler]):
             result = self._on_message(mail)
         except Exception as raised:
             error = raised
-        call = answering(mail.message, result, error)
         try:
-            if call is not None:
-                self._baton.run(flow.ignoring(call))
+            error = self._baton.run(answered(mail.message, result, error))
         except BatonError:
             return "lost"
         return "messages" if error is None else "failed"
@@ -349,34 +351,28 @@ class Worker(WorkerBase[SyncHandler]):
         finally:
             job.stop_renewing()
         following = None if self.is_stopping else self._following()
-        call: Call | None = None
+        claimed: dict[str, Any] | None = None
         what: str
         if job.outcome is not None:
             what = job.outcome
         elif job.lost:
             what = "lost"
         else:
-            call, what = settling(job.id, job.token, result, error, following)
-        claimed: dict[str, Any] | None = None
-        if call is not None:
-            claimed, what = self._report(job, call, what)
+            steps = settling(job.id, job.token, result, error, following)
+            claimed, what = self._report(job, steps)
         with self._lock:
             self.worked.count(what)
         if error is not None and not isinstance(error, Exception):
             raise error
         return claimed
 
-    def _report(self, job: Job, call: Call, what: str) -> tuple[dict[str, Any] | None, str]:
+    def _report(self, job: Job, steps: Flow[Settled]) -> tuple[dict[str, Any] | None, str]:
         try:
-            answer = self._baton.run(flow.ignoring(call))
-        except NotJson as error:
-            failing, what = settling(job.id, job.token, OMIT, error, None)
-            assert failing is not None
-            return self._report(job, failing, what)
+            settled = self._baton.run(steps)
         except BatonError as error:
             job.refused(error)
             return None, "lost"
-        return (answer.get("next") if what == "completed" else None), what
+        return _claimed(settled), settled.outcome
 
 
 class AsyncWorker(WorkerBase[AsyncHandler]):
@@ -486,10 +482,8 @@ class AsyncWorker(WorkerBase[AsyncHandler]):
             result = await self._on_message(mail)
         except Exception as raised:
             error = raised
-        call = answering(mail.message, result, error)
         try:
-            if call is not None:
-                await self._baton.run(flow.ignoring(call))
+            error = await self._baton.run(answered(mail.message, result, error))
         except BatonError:
             return "lost"
         return "messages" if error is None else "failed"
@@ -519,17 +513,15 @@ class AsyncWorker(WorkerBase[AsyncHandler]):
             error = raised
         job.stop_renewing()
         following = None if self.is_stopping else self._following()
-        call: Call | None = None
+        claimed: dict[str, Any] | None = None
         what: str
         if job.outcome is not None:
             what = job.outcome
         elif job.lost:
             what = "lost"
         else:
-            call, what = settling(job.id, job.token, result, error, following)
-        claimed: dict[str, Any] | None = None
-        if call is not None:
-            claimed, what = await self._report(job, call, what)
+            steps = settling(job.id, job.token, result, error, following)
+            claimed, what = await self._report(job, steps)
         self.worked.count(what)
         return claimed
 
@@ -538,15 +530,11 @@ class AsyncWorker(WorkerBase[AsyncHandler]):
             return await self._handler(job.task.type)(job)
 
     async def _report(
-        self, job: AsyncJob, call: Call, what: str
+        self, job: AsyncJob, steps: Flow[Settled]
     ) -> tuple[dict[str, Any] | None, str]:
         try:
-            answer = await self._baton.run(flow.ignoring(call))
-        except NotJson as error:
-            failing, what = settling(job.id, job.token, OMIT, error, None)
-            assert failing is not None
-            return await self._report(job, failing, what)
+            settled = await self._baton.run(steps)
         except BatonError as error:
             job.refused(error)
             return None, "lost"
-        return (answer.get("next") if what == "completed" else None), what
+        return _claimed(settled), settled.outcome

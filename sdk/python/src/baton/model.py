@@ -20,6 +20,7 @@ import ssl
 from dataclasses import dataclass
 from typing import Any
 
+from ._options import limit
 from .errors import BadEndpoint
 
 TIMEOUT = 600.0
@@ -96,7 +97,7 @@ class Endpoint:
 
     def connection(self) -> http.client.HTTPConnection:
         """A connection, which is made with the first request."""
-        host, port, timeout = self._host, self._port, self.timeout
+        host, port, timeout = self._host, self._port, limit(self.timeout)
         if self._tls is None:
             return http.client.HTTPConnection(host, port, timeout=timeout)
         return http.client.HTTPSConnection(host, port, timeout=timeout, context=self._tls)
