@@ -63,7 +63,7 @@ impl Drop for Inner {
 }
 
 /// A problem as an error of the protocol, where there is no tool whose answer could contain it.
-fn error_of(problem: &Problem) -> ErrorData {
+pub(crate) fn error_of(problem: &Problem) -> ErrorData {
     let code = match problem.code.rsplit('.').next() {
         Some("not_found") => ErrorCode::RESOURCE_NOT_FOUND,
         _ => ErrorCode::INVALID_PARAMS,
