@@ -151,3 +151,32 @@ fn the_configuration_of_every_client_is_valid() {
     let printed = Ran::of(command, "").stdout;
     assert!(printed.starts_with("[mcp_servers.baton]\ncommand = \"/"), "{printed}");
 }
+
+#[test]
+fn a_client_of_all_projects_gets_one_folder() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = std::fs::canonicalize(home.path()).unwrap().join(".baton");
+    let print = |client: &str, more: &[&str]| {
+        let mut command = baton(home.path());
+        command.args(["mcp", "install", "--client", client, "--print"]).args(more);
+        Ran::of(command, "").stdout
+    };
+    for client in ["claude-desktop", "codex", "windsurf", "zed"] {
+        let printed = print(client, &[]);
+        assert!(printed.contains("--data"), "{printed}");
+        assert!(printed.contains(folder.to_str().unwrap()), "{printed}");
+        let printed = print(client, &["--url", "http://127.0.0.1:9"]);
+        assert!(printed.contains("--url") && !printed.contains("--data"), "{printed}");
+    }
+    assert!(!print("claude", &[]).contains("--data"), "it starts in the folder of the project");
+}
+
+#[test]
+fn a_folder_that_another_server_uses_is_reached_with_its_address() {
+    let server = Server::start();
+    let mut command = baton(server.home.path());
+    command.env("BATON_URL", "http://127.0.0.1:9").args(["mcp", "--data"]).arg(server.data());
+    let refused = Ran::of(command, "");
+    assert!(refused.stderr.contains("log.in_use"), "{refused:?}");
+    assert!(refused.stderr.contains("--url"), "{refused:?}");
+}

@@ -280,6 +280,41 @@ async fn changes_of_resources_are_announced() {
 }
 
 #[tokio::test]
+async fn changes_of_every_record_are_announced() {
+    let server = Server::start();
+    let ada = at(&format!("{}/mcp?toolset=full", server.url), "ada", None, newest()).await;
+    let saved = json!({"action": "save", "task": "build", "state": 1});
+    let saved = ask(&ada, "baton_checkpoint", saved).await;
+    let sent = ask(&ada, "baton_send", json!({"to": "ada", "body": "b"})).await;
+    let checkpoint = format!("baton://checkpoints/{}", saved["checkpoint"]["id"].as_str().unwrap());
+    let message = format!("baton://messages/{}", sent["sent"]["id"].as_str().unwrap());
+    let entry = "baton://state/shared/n".to_owned();
+    let mut filter = SubscriptionFilter::new();
+    // The last one could be two tasks, and is refused: that does not silence the others.
+    let tasks = json!([{"type": "x", "id": "t-7"}, {"type": "x", "id": "t-0000000007"}]);
+    ask(&ada, "baton_create_task", json!({"tasks": tasks})).await;
+    let refused = "baton://tasks/t-7".to_owned();
+    let uris = vec![entry.clone(), checkpoint.clone(), message.clone(), refused.clone()];
+    filter.resource_subscriptions = Some(uris);
+    let mut changes = ada.listen(filter).await.unwrap();
+    for uri in [&entry, &checkpoint, &message, &refused] {
+        let first = changes.next().await.unwrap().unwrap();
+        assert!(serde_json::to_string(&first).unwrap().contains(uri), "{first:?}");
+    }
+    let label = json!({"checkpoint": "c-0000000001", "label": "good"});
+    assert_eq!(saved["checkpoint"]["id"], "c-1");
+    for (uri, tool, arguments) in [
+        (&entry, "baton_write_state", json!({"ref": "shared/n", "value": 1})),
+        (&message, "baton_send", json!({"ack": [sent["sent"]["id"]]})),
+        (&checkpoint, "baton_checkpoint_label", label),
+    ] {
+        ask(&ada, tool, arguments).await;
+        let change = changes.next().await.unwrap().unwrap();
+        assert!(serde_json::to_string(&change).unwrap().contains(uri), "{uri}: {change:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_long_entry_is_read_to_its_end() {
     let server = Server::start();
     let ada = over_http(&server, "ada", None, newest()).await;

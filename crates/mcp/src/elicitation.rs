@@ -86,10 +86,13 @@ fn form() -> ElicitationSchema {
 fn decided(result: &ElicitResult, digest: String) -> Elicited {
     let content = result.content.as_ref();
     let reason = content.and_then(|content| content["reason"].as_str()).map(str::to_owned);
-    let is_approved = content.is_some_and(|content| content["approve"] == true);
-    match result.action {
-        ElicitationAction::Accept => Elicited::Decided { is_approved, reason, digest },
-        ElicitationAction::Decline => Elicited::Decided { is_approved: false, reason, digest },
+    let approve = content.and_then(|content| content["approve"].as_bool());
+    match (&result.action, approve) {
+        (ElicitationAction::Accept, Some(is_approved)) => {
+            Elicited::Decided { is_approved, reason, digest }
+        }
+        (ElicitationAction::Decline, _) => Elicited::Decided { is_approved: false, reason, digest },
+        // A form without an answer decides nothing.
         _ => Elicited::Undecided,
     }
 }
@@ -102,5 +105,28 @@ mod tests {
     fn the_form_is_one_that_clients_can_show() {
         let form = serde_json::to_value(form()).unwrap();
         assert_eq!(form["properties"]["approve"]["type"], "boolean");
+    }
+
+    #[test]
+    fn only_an_answer_decides() {
+        let outcome = |action: ElicitationAction, content: serde_json::Value| {
+            let result = ElicitResult::new(action).with_content(content);
+            match decided(&result, String::new()) {
+                Elicited::Decided { is_approved, .. } => Some(is_approved),
+                _ => None,
+            }
+        };
+        let json = |text: &str| serde_json::from_str(text).unwrap();
+        for (text, expected) in [
+            (r#"{"approve":true}"#, Some(true)),
+            (r#"{"approve":false}"#, Some(false)),
+            (r#"{"approve":"yes"}"#, None),
+            (r#"{"decision":"approve"}"#, None),
+            ("{}", None),
+        ] {
+            assert_eq!(outcome(ElicitationAction::Accept, json(text)), expected, "{text}");
+        }
+        assert_eq!(outcome(ElicitationAction::Decline, json("{}")), Some(false));
+        assert_eq!(outcome(ElicitationAction::Cancel, json("{}")), None);
     }
 }

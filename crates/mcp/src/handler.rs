@@ -63,7 +63,7 @@ impl Drop for Inner {
 }
 
 /// A problem as an error of the protocol, where there is no tool whose answer could contain it.
-fn error_of(problem: &Problem) -> ErrorData {
+pub(crate) fn error_of(problem: &Problem) -> ErrorData {
     let code = match problem.code.rsplit('.').next() {
         Some("not_found") => ErrorCode::RESOURCE_NOT_FOUND,
         _ => ErrorCode::INVALID_PARAMS,
@@ -134,7 +134,7 @@ impl Mcp {
     ) -> Result<Watch, ErrorData> {
         let workspace = self.workspace(context).map_err(|problem| error_of(&problem))?;
         let place = ResourceUri::parse(uri).ok_or_else(|| not_found(uri))?;
-        let pattern = place.pattern(workspace.agent().as_str()).ok_or_else(|| not_found(uri))?;
+        let pattern = place.pattern(&workspace).await.map_err(|problem| error_of(&problem))?;
         workspace
             .watch(&pattern)
             .with_waits()
@@ -339,14 +339,20 @@ impl ServerHandler for Mcp {
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let uris = context.accepted().resource_subscriptions.clone().unwrap_or_default();
-        let mut watches = Vec::new();
-        for uri in uris {
-            let watch = self.watch(&uri, context.request_context()).await?;
-            watches.push(watch.map(move |item| (uri.clone(), item)).boxed());
+        let (mut watches, mut refused) = (Vec::new(), None);
+        for uri in uris.clone() {
+            match self.watch(&uri, context.request_context()).await {
+                Ok(watch) => watches.push(watch.map(move |item| (uri.clone(), item)).boxed()),
+                // One that is refused does not end the others: who reads it learns why.
+                Err(error) => refused = Some(error),
+            }
+        }
+        if let Some(error) = refused.filter(|_| watches.is_empty()) {
+            return Err(error);
         }
         let mut changes = select_all(watches);
         // Changes before the watches began are not lost: the client reads once more.
-        for uri in context.accepted().resource_subscriptions.clone().unwrap_or_default() {
+        for uri in uris {
             if context.sink().notify_resource_updated(uri).await.is_err() {
                 return Ok(());
             }

@@ -28,10 +28,28 @@ fn tool_for(operation: &'static str) -> Option<String> {
     Some(format!("{derived} (toolset {toolset})"))
 }
 
+/// Hints that name files, which a model cannot read, and what they say.
+const WITHOUT_FILES: [(&str, &str); 2] = [
+    (
+        "write it as described in docs/search.md",
+        "write terms with spaces between them, such as kind:task status:failed type:build by:ada \
+         key:plan/** created>-1h, words and \"exact words\"; put a text with `:`, `<` or `>` into \
+         quotation marks",
+    ),
+    (
+        "write it as described in docs/time-travel.md",
+        "use the cursor exactly as the previous page returned it, and name an entry, a task or a \
+         hand-off",
+    ),
+];
+
 /// A hint for a model.
 pub(crate) fn for_tools(hint: &str) -> String {
     // The argument types of a tool are in its definition, which the model has.
-    let hint = hint.replace("/openapi.json", "the schema of the tool");
+    let mut hint = hint.replace("/openapi.json", "the schema of the tool");
+    for (before, instead) in WITHOUT_FILES {
+        hint = hint.replace(before, instead);
+    }
     hint_in_terms_of(&hint, |name, _| tool_for(name)).unwrap_or(hint)
 }
 
@@ -96,7 +114,8 @@ mod tests {
         }
         for refusal in REFUSALS.iter().copied().flatten() {
             let hint = for_tools(refusal.hint);
-            assert!(!hint.contains("openapi"), "{}: {hint}", refusal.code);
+            let has_file = [".md", ".json", "docs/"].iter().any(|part| hint.contains(part));
+            assert!(!has_file, "{}: {hint}", refusal.code);
             let is_named = |word: &str| OPERATIONS.iter().any(|operation| operation.name == word);
             let mut words = hint.split(|sign: char| !matches!(sign, 'a'..='z' | '.' | '_'));
             let named = words.find(|word| is_named(word.trim_end_matches('.')));

@@ -31,6 +31,7 @@ mod task;
 mod tools;
 mod toolset;
 mod view;
+mod waiting;
 mod workspace_resolver;
 
 pub use handler::Mcp;

@@ -31,8 +31,9 @@ pub async fn prime(workspace: &Workspace) -> Result<String, Problem> {
     };
     let agent = word(&brief["you_are"]);
     let head = format!("Baton: workspace {}, you are {agent}.\n", word(&brief["workspace"]));
-    let lists: [(&str, &str, &[&str]); 7] = [
+    let lists: [(&str, &str, &[&str]); 8] = [
         ("You hold", "you_hold", &["id", "type", "token", "lease_ends"]),
+        ("Locks you hold", "locks_you_hold", &["name", "token", "until"]),
         ("Hand-offs for you", "handoffs_for_you", &["id", "from", "task"]),
         ("Messages for you", "messages_for_you", &["id", "from"]),
         ("Ready tasks", "ready_tasks", &["id", "type"]),

@@ -5,6 +5,7 @@
 //! | `t-7`, `tasks/t-7`, `lint-1` | a task |
 //! | `h-9`, `m-3`, `c-2` | a hand-off, a message, a checkpoint |
 //! | `shared/plan`, `state/shared/plan`, with `@42` or `@40..42` | state |
+//! | `shared/plan@1@now` | the entry with the key `plan@1` |
 //! | `agents/ada`, `locks/NAME`, `pipelines/NAME` | these |
 //!
 //! An id that the server made is a letter and ten digits; its short name omits the zeros. Since a
@@ -17,6 +18,22 @@ use baton_core::wire::Problem;
 use serde_json::{Value, json};
 
 use crate::operation::{bad, given, perform};
+
+/// The first parts of references that are no namespaces: an entry of such a namespace is named with
+/// `state/` before it.
+const KINDS: [&str; 9] = [
+    "tasks",
+    "handoffs",
+    "messages",
+    "checkpoints",
+    "inbox",
+    "agents",
+    "locks",
+    "pipelines",
+    "state",
+];
+/// What follows a key that ends like a revision.
+const NOW: &str = "now";
 
 /// The object of a reference.
 #[derive(Debug, PartialEq, Eq)]
@@ -63,7 +80,11 @@ pub(crate) async fn task_id(workspace: &Workspace, name: &str) -> Result<String,
 impl Reference {
     /// Reads a reference.
     pub(crate) fn parse(text: &str) -> Result<Self, Problem> {
-        if let Some((kind, rest)) = text.split_once('/') {
+        let (kind, rest) = text.split_once('/').unwrap_or(("", text));
+        if rest.is_empty() {
+            return Err(bad("ref", "it must name something, such as t-7 or shared/plan"));
+        }
+        if !kind.is_empty() {
             return match kind {
                 "tasks" => Ok(Self::Task(rest.to_owned())),
                 "handoffs" => Ok(Self::Handoff(long(rest))),
@@ -89,7 +110,8 @@ impl Reference {
 
     fn entry(text: &str) -> Result<Self, Problem> {
         let reason = "an entry is named as namespace/key";
-        let (namespace, key) = text.split_once('/').ok_or_else(|| bad("ref", reason))?;
+        let named = text.split_once('/').filter(|(_, key)| !key.is_empty());
+        let (namespace, key) = named.ok_or_else(|| bad("ref", reason))?;
         let (key, at) = match key.rsplit_once('@') {
             Some((before, moment)) => match Moment::parse(moment) {
                 Some(at) => (before, at),
@@ -105,17 +127,41 @@ impl Moment {
     fn parse(text: &str) -> Option<Self> {
         match text.split_once("..") {
             Some((from, to)) => Some(Self::Between(from.parse().ok()?, to.parse().ok()?)),
+            None if text == NOW => Some(Self::Now),
             None => text.parse().ok().map(Self::At),
         }
     }
 }
 
-/// The namespace and the key of an entry in the present.
+/// The namespace and the key of an entry that is to be written.
 pub(crate) fn entry(text: &str) -> Result<(String, String), Problem> {
-    let text = text.strip_prefix("state/").unwrap_or(text);
-    let reason = "an entry is named as namespace/key, such as shared/plan";
-    let (namespace, key) = text.split_once('/').ok_or_else(|| bad("ref", reason))?;
-    Ok((namespace.to_owned(), key.to_owned()))
+    let reason = match Reference::parse(text)? {
+        Reference::Entry { namespace, key, at: Moment::Now } => return Ok((namespace, key)),
+        Reference::Entry { .. } => {
+            "it names a revision, which cannot be written; if the key ends like that, add @now: \
+             shared/plan@1@now"
+        }
+        _ if text.contains('/') => {
+            "this is no entry; if it is in a namespace of that name, \
+            write state/ before it"
+        }
+        _ => "an entry is named as namespace/key, such as shared/plan",
+    };
+    Err(bad("ref", reason))
+}
+
+/// The reference of an entry, from its namespace and key with a slash between them.
+pub(crate) fn entry_name(entry: &str) -> String {
+    let (namespace, _) = entry.split_once('/').unwrap_or((entry, ""));
+    let state = if KINDS.contains(&namespace) { "state/" } else { "" };
+    format!("{state}{}", at_present(entry))
+}
+
+/// The same text, followed by a moment if its end could be read as one.
+pub(crate) fn at_present(entry: &str) -> String {
+    let end = entry.rsplit_once('@').and_then(|(_, end)| Moment::parse(end));
+    let now = end.map(|_| format!("@{NOW}"));
+    format!("{entry}{}", now.unwrap_or_default())
 }
 
 /// Short names instead of ids, in a value that is an id or a list of them.
@@ -149,8 +195,39 @@ mod tests {
             ("shared/plan@42", entry("shared", "plan", Moment::At(42))),
             ("shared/plan@40..42", entry("shared", "plan", Moment::Between(40, 42))),
             ("shared/me@home", entry("shared", "me@home", Moment::Now)),
+            ("shared/plan@1@now", entry("shared", "plan@1", Moment::Now)),
+            ("shared/plan@1@42", entry("shared", "plan@1", Moment::At(42))),
         ] {
             assert_eq!(Reference::parse(text).unwrap(), named, "{text}");
+        }
+        for nothing in ["", "tasks/", "shared/", "state/shared/"] {
+            let refused = Reference::parse(nothing).unwrap_err();
+            assert!(refused.detail.contains("`ref`"), "{nothing}: {refused:?}");
+        }
+    }
+
+    #[test]
+    fn the_shown_name_of_an_entry_names_it() {
+        for (namespace, key) in [
+            ("shared", "plan"),
+            ("shared", "a/b"),
+            ("shared", "me@home"),
+            ("shared", "plan@1"),
+            ("shared", "plan@1..7"),
+            ("shared", "plan@now"),
+            ("shared", "plan@1@now"),
+            ("shared", "@5"),
+            ("shared", "a@1/b"),
+            ("tasks", "x"),
+            ("state", "shared/x@7"),
+        ] {
+            let name = entry_name(&format!("{namespace}/{key}"));
+            let read = (namespace.to_owned(), key.to_owned());
+            assert_eq!(entry(&name).unwrap(), read, "{name}");
+        }
+        assert_eq!(entry_name("shared/me@home"), "shared/me@home");
+        for other in ["shared/plan@1", "shared/plan@1..7", "tasks/x", "plan"] {
+            assert_eq!(entry(other).unwrap_err().code, "request.bad_field", "{other}");
         }
     }
 }

@@ -6,17 +6,20 @@ use percent_encoding::percent_decode_str;
 use rmcp::model::{Resource, ResourceTemplate};
 use serde_json::{Value, json};
 
-use crate::operation::Object;
-use crate::reference::{Moment, Reference, long};
-use crate::tools::{self, Call, brief, list};
-use crate::view::Detail;
+use crate::operation::{Object, bad, given, perform};
+use crate::reference::{Moment, Reference, at_present, task_id};
+use crate::tools::{self, Call, brief};
+use crate::view::{self, Detail};
+use crate::waiting;
 
 /// The beginning of every URI.
 const SCHEME: &str = "baton://";
 /// The media type of every resource.
 pub(crate) const MEDIA_TYPE: &str = "application/json";
 /// How many records a list has.
-const RECORDS: u64 = 20;
+const RECORDS: usize = 20;
+/// The maximum length of the pattern of a watch.
+const PATTERN_BYTES_MAX: usize = 512;
 
 /// The object of a URI.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,9 +79,11 @@ impl ResourceUri {
                 ("state", rest) if !rest.is_empty() && !rest.contains('/') => {
                     Self::Namespace(rest.to_owned())
                 }
-                ("tasks" | "handoffs" | "messages" | "checkpoints" | "state", rest)
-                    if !rest.is_empty() =>
-                {
+                // Every character of a key is part of it, as in the template.
+                ("state", rest) if !rest.is_empty() => {
+                    Self::Record(format!("state/{}", at_present(rest)))
+                }
+                ("tasks" | "handoffs" | "messages" | "checkpoints", rest) if !rest.is_empty() => {
                     Self::Record(other.to_owned())
                 }
                 _ => return None,
@@ -86,21 +91,26 @@ impl ResourceUri {
         })
     }
 
-    /// The subjects whose events change it.
-    pub(crate) fn pattern(&self, agent: &str) -> Option<String> {
-        Some(match self {
+    /// The pattern of the subjects whose events can change it.
+    pub(crate) async fn pattern(&self, workspace: &Workspace) -> Result<String, Problem> {
+        Ok(match self {
             Self::Brief => "**".to_owned(),
             Self::Tasks => "tasks/**".to_owned(),
-            Self::Inbox => format!("inbox/{agent}/**"),
+            Self::Inbox => format!("inbox/{}/**", workspace.agent()),
             Self::Handoffs => "handoffs/**".to_owned(),
             Self::Namespace(name) => format!("state/{name}/**"),
-            Self::Record(reference) => match Reference::parse(reference).ok()? {
-                Reference::Task(id) => format!("tasks/{}", long(&id)),
+            Self::Record(reference) => match Reference::parse(reference)? {
+                Reference::Task(name) => format!("tasks/{}", task_id(workspace, &name).await?),
                 Reference::Handoff(id) => format!("handoffs/{id}"),
+                // The owner of the inbox can change.
+                Reference::Message(id) => format!("inbox/*/{id}"),
+                Reference::Checkpoint(id) => of_checkpoint(workspace, &id).await?,
                 Reference::Entry { namespace, key, at: Moment::Now } => {
-                    format!("state/{namespace}/{key}")
+                    let pattern = format!("state/{namespace}/{key}");
+                    let fits = pattern.len() <= PATTERN_BYTES_MAX;
+                    if fits { pattern } else { format!("state/{namespace}/**") }
                 }
-                _ => return None,
+                _ => return Err(bad("uri", "there is no such resource")),
             },
         })
     }
@@ -111,17 +121,29 @@ impl ResourceUri {
         match self {
             Self::Brief => brief(workspace, Detail::Detailed).await,
             Self::Tasks => {
-                list(workspace, "task.list", json!({"status": "pending", "limit": RECORDS})).await
+                let ready = waiting::ready_tasks(workspace, RECORDS).await?;
+                let shown = view::tasks(&ready.value(), agent, Detail::Concise);
+                Ok(listed("tasks", &shown, ready.has_more, "baton_search kind:task status:pending"))
             }
             Self::Inbox => {
-                let fields = json!({"agent": agent, "status": "waiting", "limit": RECORDS});
-                list(workspace, "inbox.list", fields).await
+                let messages = waiting::messages(workspace, RECORDS).await?;
+                let shown = view::MESSAGE.all(&messages.value(), Detail::Concise);
+                let how = format!("baton_search kind:message status:waiting to:\"{agent}\"");
+                Ok(listed("messages", &shown, messages.has_more, &how))
             }
             Self::Handoffs => {
-                list(workspace, "handoff.list", json!({"to": agent, "limit": RECORDS})).await
+                let offers = waiting::handoffs(workspace, RECORDS).await?;
+                let shown = view::handoffs(&offers.records, Detail::Concise);
+                Ok(listed("handoffs", &shown, offers.has_more, "accept or reject some of these"))
             }
             Self::Namespace(name) => {
-                list(workspace, "state.list", json!({"namespace": name, "limit": RECORDS})).await
+                let fields = json!({"namespace": name, "limit": RECORDS});
+                let page = perform(workspace, "state.list", given(fields)).await?;
+                let entries = page["entries"].as_array().map(Vec::as_slice).unwrap_or_default();
+                let shown = entries.iter().map(|one| view::entry(one, Detail::Concise));
+                let shown: Vec<Value> = shown.collect();
+                let how = format!("baton_search kind:key namespace:\"{name}\"");
+                Ok(listed("entries", &shown, page["cursor"].is_string(), &how))
             }
             Self::Record(reference) => {
                 let mut arguments = Object::new();
@@ -130,6 +152,27 @@ impl ResourceUri {
                 tools::run("baton_get", call).await.expect("there is such a tool")
             }
         }
+    }
+}
+
+/// A list, and how to read the rest.
+fn listed(name: &str, shown: &[Value], has_more: bool, how: &str) -> Value {
+    let mut answer = json!({name: shown});
+    if has_more {
+        answer["narrow"] = Value::from(format!("Only the first. To see more: {how}"));
+    }
+    answer
+}
+
+/// Events of checkpoints name the task. Rules about keeping them, and checkpoints that do not exist
+/// yet, are of any task.
+async fn of_checkpoint(workspace: &Workspace, id: &str) -> Result<String, Problem> {
+    match perform(workspace, "checkpoint.get", given(json!({"checkpoint": id}))).await {
+        Ok(checkpoint) => {
+            Ok(format!("checkpoints/{}", checkpoint["task"].as_str().unwrap_or("**")))
+        }
+        Err(problem) if problem.code == "checkpoint.not_found" => Ok("checkpoints/**".to_owned()),
+        Err(problem) => Err(problem),
     }
 }
 
@@ -144,6 +187,7 @@ mod tests {
             ("baton://brief", Some(ResourceUri::Brief)),
             ("baton://state/shared", Some(ResourceUri::Namespace("shared".to_owned()))),
             ("baton://state/shared/a%20b", record("state/shared/a b")),
+            ("baton://state/shared/plan%401", record("state/shared/plan@1@now")),
             ("baton://tasks/t-7", record("tasks/t-7")),
             ("baton://tasks/", None),
             ("baton://secrets/x", None),
@@ -153,5 +197,34 @@ mod tests {
             assert_eq!(ResourceUri::parse(uri), place, "{uri}");
         }
         assert!(resources().iter().all(|one| ResourceUri::parse(&one.uri).is_some()));
+    }
+
+    #[tokio::test]
+    async fn every_resource_can_be_watched() {
+        let folder = tempfile::tempdir().unwrap();
+        let baton = baton::open(folder.path()).await.unwrap();
+        let workspace = baton.workspace("default").unwrap().as_agent("ada").unwrap();
+        let saved = workspace.checkpoints().save("build", json!(1)).await.unwrap();
+        workspace.tasks().create("x").id("t-7").await.unwrap();
+        let long = "k".repeat(512);
+        for (path, pattern) in [
+            ("messages/m-3", "inbox/*/m-0000000003".to_owned()),
+            (&*format!("checkpoints/{}", saved.id), "checkpoints/build".to_owned()),
+            ("checkpoints/c-99", "checkpoints/**".to_owned()),
+            ("tasks/t-7", "tasks/t-7".to_owned()),
+            ("tasks/t-8", "tasks/t-0000000008".to_owned()),
+            ("state/shared/plan@1", "state/shared/plan@1".to_owned()),
+            (&*format!("state/shared/{long}"), "state/shared/**".to_owned()),
+        ] {
+            let place = ResourceUri::parse(&format!("{SCHEME}{path}")).unwrap();
+            let found = place.pattern(&workspace).await.unwrap();
+            assert_eq!(found, pattern, "{path}");
+            assert!(workspace.watch(&found).await.is_ok(), "{path}");
+        }
+        for resource in resources() {
+            let place = ResourceUri::parse(&resource.uri).unwrap();
+            let pattern = place.pattern(&workspace).await.unwrap();
+            assert!(workspace.watch(&pattern).await.is_ok(), "{}", resource.uri);
+        }
     }
 }

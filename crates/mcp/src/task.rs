@@ -76,6 +76,13 @@ pub(crate) async fn state(workspace: &Workspace, id: &str) -> Result<GetTaskResu
 
 fn question(record: &Value) -> InputRequest {
     let shown = text(&view::task(record, "", Detail::Concise));
+    let why = match (record["submitted_by"].as_str(), record["retries"].as_u64()) {
+        (Some(agent), _) => {
+            format!("{agent} has submitted the result of this task. Accept it with complete?")
+        }
+        (None, Some(1..)) => "This task failed too often. What should happen to it?".to_owned(),
+        (None, _) => "This task waits for a decision. What should happen to it?".to_owned(),
+    };
     let schema = json!({
         "type": "object",
         "properties": {
@@ -86,7 +93,7 @@ fn question(record: &Value) -> InputRequest {
     });
     let params = ElicitRequestParams::FormElicitationParams {
         meta: None,
-        message: format!("This task failed too often. What should happen to it?\n{shown}"),
+        message: format!("{why}\n{shown}"),
         requested_schema: serde_json::from_value(schema).expect("a test reads the form"),
     };
     InputRequest::Elicitation(ElicitRequest::new(params))
@@ -127,5 +134,19 @@ mod tests {
         let question = serde_json::to_value(question(&json!({"id": "t-1"}))).unwrap();
         let verdict = &question["params"]["requestedSchema"]["properties"]["verdict"];
         assert_eq!(verdict["enum"][0], "retry", "{question}");
+    }
+
+    #[test]
+    fn the_question_says_why_the_task_waits() {
+        for (record, begin) in [
+            (json!({"submitted_by": "ada"}), "ada has submitted the result"),
+            (json!({"submitted_by": "ada", "retries": 2}), "ada has submitted the result"),
+            (json!({"retries": 2}), "This task failed too often"),
+            (json!({}), "This task waits for a decision"),
+        ] {
+            let question = serde_json::to_value(question(&record)).unwrap();
+            let message = question["params"]["message"].as_str().unwrap();
+            assert!(message.starts_with(begin), "{message}");
+        }
     }
 }

@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 
 use crate::operation::Object;
-use crate::reference::{short, shortened};
+use crate::reference::{entry_name, short, shortened};
 
 /// The member with what agents wrote.
 pub(crate) const UNTRUSTED: &str = "untrusted";
@@ -181,6 +181,11 @@ pub(crate) fn handoff(record: &Value, detail: Detail) -> Value {
     Value::Object(shown)
 }
 
+/// A list of hand-offs.
+pub(crate) fn handoffs(records: &[Value], detail: Detail) -> Vec<Value> {
+    records.iter().map(|record| handoff(record, detail)).collect()
+}
+
 /// Whether a hand-off waits for an approval.
 pub(crate) fn is_unapproved(record: &Value) -> bool {
     record["status"] == "offered" && record["approval"].is_object()
@@ -189,16 +194,13 @@ pub(crate) fn is_unapproved(record: &Value) -> bool {
 /// An entry under its reference.
 pub(crate) fn entry(record: &Value, detail: Detail) -> Value {
     let mut shown = ENTRY.of(record, detail);
-    shown.insert("ref".to_owned(), Value::from(entry_name(record)));
+    let text = |name: &str| record[name].as_str().unwrap_or_default();
+    let name = entry_name(&format!("{}/{}", text("namespace"), text("key")));
+    shown.insert("ref".to_owned(), Value::from(name));
     // It is the content of the entry even if it is empty.
     let written = shown.entry(UNTRUSTED.to_owned()).or_insert_with(|| json!({}));
     written["value"] = record["value"].clone();
     Value::Object(shown)
-}
-
-fn entry_name(record: &Value) -> String {
-    let text = |name: &str| record[name].as_str().unwrap_or_default().to_owned();
-    format!("{}/{}", text("namespace"), text("key"))
 }
 
 /// A search result under its reference.
@@ -208,7 +210,7 @@ pub(crate) fn found(record: &Value) -> Value {
     let name = match subject.split_once('/') {
         Some(("tasks", id)) => short(id),
         Some(("inbox", rest)) => short(rest.rsplit('/').next().unwrap_or(rest)),
-        Some(("state", entry)) => entry.to_owned(),
+        Some(("state", entry)) => entry_name(entry),
         Some(_) | None => subject.to_owned(),
     };
     shown.insert("ref".to_owned(), Value::from(name));

@@ -81,6 +81,62 @@ async fn heads_and_bodies_agree() {
 }
 
 #[tokio::test]
+async fn what_is_no_request_is_answered_with_an_error_of_json_rpc() {
+    let harness = Harness::new().await;
+    let mut http = harness.http().await;
+    for (body, code) in [
+        ("{", -32700),
+        ("", -32700),
+        ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"", -32700),
+        ("{}", -32600),
+        ("7", -32600),
+    ] {
+        let headers = headers(NEWEST, "tools/list", "");
+        let response = http.request("POST", "/mcp", &headers, body).await;
+        assert_eq!(error(&response), (400, json!(code)), "{body}: {response:?}");
+        assert_eq!(response.header("content-type"), Some("application/json"));
+    }
+    let mut text = headers(NEWEST, "tools/list", "");
+    text[0] = ("content-type", "text/plain");
+    assert_eq!(http.request("POST", "/mcp", &text, "{}").await.status, 415);
+    harness.end().await;
+}
+
+#[tokio::test]
+async fn bad_names_are_refused_at_the_first_request() {
+    let harness = Harness::new().await;
+    let mut http = harness.http().await;
+    let initialize = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-11-25", "capabilities": {},
+            "clientInfo": {"name": "raw", "version": "1"},
+        },
+    });
+    let plain = [
+        ("content-type", "application/json"),
+        ("accept", "application/json, text/event-stream"),
+        ("baton-agent", "ada"),
+    ];
+    let mut bad = plain;
+    bad[2].1 = "a b";
+    for (path, headers, status) in [
+        ("/mcp", plain, 200),
+        ("/mcp/team", plain, 200),
+        ("/mcp/bad%20name", plain, 400),
+        ("/mcp", bad, 400),
+    ] {
+        let body = initialize.to_string();
+        let response = http.request("POST", path, &headers, body).await;
+        assert_eq!(response.status, status, "{path} {headers:?}: {response:?}");
+        if status == 400 {
+            assert_eq!(error(&response), (400, json!(-32602)), "{response:?}");
+        }
+    }
+    harness.end().await;
+}
+
+#[tokio::test]
 async fn a_name_similar_to_that_of_a_tool_is_unknown() {
     let harness = Harness::new().await;
     let mut http = harness.http().await;

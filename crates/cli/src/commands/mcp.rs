@@ -27,6 +27,10 @@ with an access token as Bearer token and the agent in the header Baton-Agent.
 
 Unless --agent is given, the agent is named after the client, such as claude-code.";
 
+/// The hint if another process has the folder open, and is not the server at the default address.
+const IN_USE: &str = "give the address of the server that uses the folder with --url, or stop the \
+    program that uses it";
+
 /// Serve the Model Context Protocol, for coding agents and other clients
 #[derive(Args)]
 #[command(after_help = AFTER_HELP, args_conflicts_with_subcommands = true)]
@@ -120,7 +124,8 @@ async fn opened(
             Ok((workspace.as_agent(context.agent())?, Some(baton)))
         }
         Err(error) if matches!(error.code(), "log.in_use" | "log.divided") => {
-            let workspace = context.workplace().await.map_err(|_| Failure::from(error))?;
+            let in_use = |_| Failure::from(error).hinting(IN_USE);
+            let workspace = context.workplace().await.map_err(in_use)?;
             let url = &context.settings().url;
             output.note(&format!("{} is used by a server; connected to {url}", folder.display()));
             Ok((workspace, None))
@@ -144,6 +149,16 @@ impl Install {
                 arguments.extend([key.option.to_owned(), chosen.value.clone()]);
             }
         }
+        if self.client.is_for_all_projects() && !sources.is_explicit(&keys::URL) {
+            let folder = std::path::absolute(keys::DATA.default.unwrap_or_default());
+            let folder = folder.map_err(|error| {
+                let (given, reason) = ("the current folder".to_owned(), error.to_string());
+                Fault::Unreadable { given, reason }
+            })?;
+            let folder = folder.display().to_string();
+            output.note(&format!("{folder} is used in all projects; --url names a server instead"));
+            arguments.extend(["--data".to_owned(), folder]);
+        }
         let (place, text) = self.client.configuration(&program, &arguments);
         output.note(&format!("add this to {place}"));
         if context.settings().token.is_some() {
@@ -154,6 +169,11 @@ impl Install {
 }
 
 impl Client {
+    /// Whether its configuration is for all projects: it starts the program in any folder.
+    fn is_for_all_projects(self) -> bool {
+        matches!(self, Self::ClaudeDesktop | Self::Codex | Self::Windsurf | Self::Zed)
+    }
+
     /// The file that the client reads, and what to add to it.
     fn configuration(self, program: &str, arguments: &[String]) -> (&'static str, String) {
         let plain = json!({"command": program, "args": arguments});

@@ -6,11 +6,14 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Call;
-use crate::operation::{given, perform};
-use crate::view::{Detail, MESSAGE, handoff, is_unapproved, tasks};
+use crate::operation::given;
+use crate::view::{Detail, MESSAGE, handoffs, tasks};
+use crate::waiting;
 
 /// How many items of each list are shown.
-const ITEMS: u64 = 5;
+const ITEMS: usize = 5;
+/// How many reservations are shown.
+const RESERVATIONS: usize = 20;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -24,79 +27,75 @@ pub(super) async fn run(call: &Call<'_>) -> Result<Value, Problem> {
 /// The identity of the agent, its work, and the work that waits for it.
 pub(crate) async fn brief(workspace: &Workspace, detail: Detail) -> Result<Value, Problem> {
     let agent = workspace.agent().as_str();
-    let limit = if detail == Detail::Concise { ITEMS } else { 4 * ITEMS };
-    let ask =
-        async |operation: &str, fields: Value| perform(workspace, operation, given(fields)).await;
-    let mine = json!({"agent": agent, "status": "in_progress", "limit": limit});
-    let mine = ask("task.list", mine).await?;
-    let ready = ask("task.list", json!({"status": "pending", "limit": limit})).await?;
-    let review = ask("task.list", json!({"status": "waiting_review", "limit": limit})).await?;
-    let inbox = ask("inbox.list", json!({"agent": agent, "status": "waiting", "limit": limit}));
-    let inbox = inbox.await?;
-    let offered = ask("handoff.list", json!({"status": "offered", "limit": 50})).await?;
-    let mut handoffs = Vec::new();
-    for status in ["offered", "approved", "delivered"] {
-        let fields = json!({"to": agent, "status": status, "limit": limit});
-        let found = ask("handoff.list", fields).await?;
-        let found = found["handoffs"].as_array().cloned().unwrap_or_default();
-        handoffs.extend(found.into_iter().filter(|one| !is_unapproved(one)));
-    }
-    let approvals: Vec<Value> = offered["handoffs"].as_array().map_or_else(Vec::new, |all| {
-        let mine = |one: &&Value| is_unapproved(one) && one["from"] != agent && one["to"] != agent;
-        all.iter().filter(mine).map(|one| handoff(one, detail)).collect()
-    });
+    let most = if detail == Detail::Concise { ITEMS } else { 4 * ITEMS };
+    let held = waiting::held_tasks(workspace, most).await?;
+    let locks = waiting::held_locks(workspace, most).await?;
+    let offers = waiting::handoffs(workspace, most).await?;
+    let messages = waiting::messages(workspace, most).await?;
+    let ready = waiting::ready_tasks(workspace, most).await?;
+    let reviews = waiting::reviews(workspace, most).await?;
+    let approvals = waiting::approvals(workspace, most).await?;
     let reserved = workspace.reservations().list().await.map_err(|error| Problem::from(&error))?;
-    let reserved: Vec<Value> = reserved
-        .iter()
-        .take(20)
-        .map(|one| json!({"pattern": one.pattern, "holder": one.holder, "until": one.expires_at}))
-        .collect();
-    let more = [&mine, &ready, &inbox].iter().any(|page| page["cursor"].is_string());
+    let has_more_reserved = reserved.len() > RESERVATIONS;
+    let reserved = reserved.iter().take(RESERVATIONS);
+    let reserved = reserved
+        .map(|one| json!({"pattern": one.pattern, "holder": one.holder, "until": one.expires_at}));
     let mut answer = given(json!({
         "workspace": workspace.name(),
         "you_are": agent,
-        "you_hold": tasks(&mine["tasks"], agent, detail),
-        "handoffs_for_you": handoffs.iter().map(|one| handoff(one, detail)).collect::<Vec<_>>(),
-        "messages_for_you": MESSAGE.all(&inbox["messages"], detail),
-        "ready_tasks": tasks(&ready["tasks"], agent, detail),
-        "waiting_for_review": tasks(&review["tasks"], agent, detail),
-        "waiting_for_approval": approvals,
-        "reserved_files": reserved,
+        "you_hold": tasks(&held.value(), agent, detail),
+        "locks_you_hold": locks.records.iter().map(lock).collect::<Vec<_>>(),
+        "handoffs_for_you": handoffs(&offers.records, detail),
+        "messages_for_you": MESSAGE.all(&messages.value(), detail),
+        "ready_tasks": tasks(&ready.value(), agent, detail),
+        "waiting_for_review": tasks(&reviews.value(), agent, detail),
+        "waiting_for_approval": handoffs(&approvals.records, detail),
+        "reserved_files": reserved.collect::<Vec<_>>(),
     }));
     answer.retain(|_, value| !value.as_array().is_some_and(Vec::is_empty));
-    if more {
-        let hint =
-            "Only the first of each list. To see more: baton_search kind:task status:pending";
-        answer.insert("narrow".to_owned(), Value::from(hint));
+    let cut = [
+        ("you_hold", held.has_more, "baton_search kind:task status:in_progress"),
+        ("locks_you_hold", locks.has_more, ""),
+        ("handoffs_for_you", offers.has_more, ""),
+        ("messages_for_you", messages.has_more, "baton_search kind:message status:waiting"),
+        ("ready_tasks", ready.has_more, "baton_search kind:task status:pending"),
+        ("waiting_for_review", reviews.has_more, "baton_search kind:task status:waiting_review"),
+        ("waiting_for_approval", approvals.has_more, ""),
+        ("reserved_files", has_more_reserved, "baton_reserve action=check"),
+    ];
+    let cut: Vec<_> = cut.iter().filter(|(_, has_more, _)| *has_more).collect();
+    if !cut.is_empty() {
+        let cut = cut.into_iter().map(|(name, _, how)| (*name, *how));
+        answer.insert("narrow".to_owned(), Value::from(narrow(cut, agent, detail)));
     }
     Ok(Value::Object(answer))
 }
 
-/// One of the lists that are also resources.
-pub(crate) async fn list(
-    workspace: &Workspace,
-    operation: &str,
-    fields: Value,
-) -> Result<Value, Problem> {
-    let agent = workspace.agent().as_str();
-    let page = perform(workspace, operation, given(fields)).await?;
-    let detail = Detail::Concise;
-    let mut answer = json!({});
-    if page["tasks"].is_array() {
-        answer["tasks"] = Value::from(tasks(&page["tasks"], agent, detail));
+/// The lists that have more than what is shown, and how to read the rest.
+fn narrow<'a>(
+    cut: impl Iterator<Item = (&'a str, &'a str)>,
+    agent: &str,
+    detail: Detail,
+) -> String {
+    let (names, mut ways): (Vec<&str>, Vec<String>) = cut
+        .map(|(name, how)| {
+            let of_agent = matches!(name, "you_hold" | "messages_for_you");
+            let how = if of_agent { format!("{how} to:\"{agent}\"") } else { how.to_owned() };
+            (name, how)
+        })
+        .unzip();
+    ways.retain(|way| !way.is_empty());
+    if detail == Detail::Concise {
+        ways.insert(0, "baton_brief detail=detailed".to_owned());
     }
-    if let Some(all) = page["handoffs"].as_array() {
-        answer["handoffs"] = all.iter().map(|one| handoff(one, detail)).collect();
+    let names = names.join(", ");
+    if ways.is_empty() {
+        return format!("Only the first of {names}: deal with these to see the next.");
     }
-    if page["messages"].is_array() {
-        answer["messages"] = Value::from(MESSAGE.all(&page["messages"], detail));
-    }
-    if let Some(all) = page["entries"].as_array() {
-        answer["entries"] = all.iter().map(|one| crate::view::entry(one, detail)).collect();
-    }
-    if page["cursor"].is_string() {
-        let hint = "Only the first page. To see more: baton_search";
-        answer["narrow"] = Value::from(hint);
-    }
-    Ok(answer)
+    format!("Only the first of {names}. To see more: {}", ways.join("; "))
+}
+
+fn lock(record: &Value) -> Value {
+    let hold = &record["hold"];
+    json!({"name": record["name"], "token": hold["token"], "until": hold["expires_at"]})
 }

@@ -16,6 +16,11 @@ const WAIT_MS_MAX: u64 = 50_000;
 /// The size of the context, in tokens as Baton counts them.
 const CONTEXT_TOKENS: u64 = 500;
 
+/// The hint if there is no task.
+const NOTHING: &str = "No task is ready that you can claim. Claim with wait_ms to wait for one, or \
+with capabilities if ready_tasks of baton_brief list any that you have. Blocked tasks: \
+baton_search kind:task status:pending.";
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
@@ -56,8 +61,7 @@ pub(super) async fn run(call: &Call<'_>) -> Result<Value, Problem> {
     );
     let claimed = claimed.await?;
     let Some(id) = claimed["id"].as_str() else {
-        let hint = "No suitable task is ready. Ask baton_brief what waits, or claim with wait_ms.";
-        return Ok(json!({"task": null, "next": hint}));
+        return Ok(json!({"task": null, "next": NOTHING}));
     };
     let fields = json!({"task": id, "token_budget": CONTEXT_TOKENS});
     // The task is claimed: a context that cannot be built must not hide that.

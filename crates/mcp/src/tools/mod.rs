@@ -17,10 +17,10 @@ use baton_core::wire::{Fields, Problem};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-pub(crate) use brief::{brief, list};
+pub(crate) use brief::brief;
 pub(crate) use handoff::{Approval, approve};
 
-use crate::operation::{Object, fault, perform};
+use crate::operation::{Object, fault, given, perform};
 use crate::toolset::derived_operation;
 use crate::view::{Detail, unknown};
 
@@ -37,9 +37,10 @@ impl Call<'_> {
         self.workspace.agent().as_str()
     }
 
-    /// The arguments as a type. An unknown field is refused by its name.
+    /// The arguments as a type. An unknown field is refused by its name. Clients with strict
+    /// schemas send null for every argument that is not given.
     fn read<T: DeserializeOwned>(&self) -> Result<T, Problem> {
-        let text = Value::Object(self.arguments.clone()).to_string();
+        let text = Value::Object(given(Value::Object(self.arguments.clone()))).to_string();
         let fields = Fields::parse(&text).map_err(|error| fault(&error))?;
         fields.to().map_err(|error| fault(&error))
     }
@@ -70,3 +71,6 @@ pub(crate) async fn run(name: &str, call: Call<'_>) -> Option<Result<Value, Prob
     };
     Some(answer)
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Call;
-use crate::operation::{given, missing};
+use crate::operation::{bad, given, missing};
 use crate::reference::task_id;
 use crate::view;
 
@@ -34,9 +34,33 @@ enum Status {
     Fail,
 }
 
+impl Arguments {
+    /// Refuses what would get lost: most outcomes have no place for all of these.
+    fn check(&self) -> Result<(), Problem> {
+        let Self { note, result, error, .. } = self;
+        let (result, error) = (result.is_some(), error.is_some());
+        let refused = match self.status {
+            Status::Done if note.is_some() && result => {
+                Some(("note", "with done it is the result: put it into result instead"))
+            }
+            Status::Failed if note.is_some() && error => {
+                Some(("note", "with failed it is the error: put it into error instead"))
+            }
+            Status::Progress | Status::Blocked | Status::Failed if result => {
+                Some(("result", "only done and the decision of a review have one: use note"))
+            }
+            Status::Failed => None,
+            _ if error => Some(("error", "only failed has one: use note")),
+            _ => None,
+        };
+        refused.map_or(Ok(()), |(argument, reason)| Err(bad(argument, reason)))
+    }
+}
+
 pub(super) async fn run(call: &Call<'_>) -> Result<Value, Problem> {
     let arguments: Arguments = call.read()?;
     let task = task_id(call.workspace, &arguments.task).await?;
+    arguments.check()?;
     let token = || arguments.token.ok_or_else(|| missing("token"));
     let note = arguments.note.as_deref();
     let (operation, fields) = match arguments.status {

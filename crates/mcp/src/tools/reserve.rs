@@ -1,9 +1,12 @@
 //! `baton_reserve`: files by path pattern, and locks by name.
 
+use std::time::Duration;
+
 use baton_client::{PathPattern, Reservation, Reserved};
 use baton_core::wire::Problem;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tokio::time::{Instant, sleep_until};
 
 use super::Call;
 use super::claim::wait;
@@ -13,6 +16,8 @@ use crate::operation::{bad, given, missing};
 const TTL_MS: u64 = 3_600_000;
 /// How many patterns can be reserved at once.
 const PATHS_MAX: usize = 20;
+/// How often a call that waits looks whether the files are free.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -38,6 +43,7 @@ enum Action {
 
 pub(super) async fn run(call: &Call<'_>) -> Result<Value, Problem> {
     let arguments: Arguments = call.read()?;
+    wait(arguments.wait_ms)?;
     if arguments.paths.len() > PATHS_MAX {
         return Err(bad("paths", "at most 20 patterns can be reserved at once"));
     }
@@ -58,8 +64,36 @@ fn shown(reservation: &Reservation) -> Value {
     json!({"pattern": pattern, "holder": holder, "until": expires_at})
 }
 
-/// All or none: reservations before a conflict are released.
+/// All or none, within the time that the call waits.
 async fn acquire(call: &Call<'_>, arguments: &Arguments) -> Result<Value, Problem> {
+    let wait_ms = arguments.wait_ms.unwrap_or_default();
+    let until = Instant::now() + Duration::from_millis(wait_ms);
+    loop {
+        let answer = try_acquire(call, arguments).await?;
+        let is_taken = answer["taken"].is_array();
+        if !is_taken || !come_free(call, &arguments.paths, until).await? {
+            return Ok(answer);
+        }
+    }
+}
+
+/// Waits until no other agent has reserved any of these files; false if not in time. It only reads:
+/// agents that wait do not get into each other's way.
+async fn come_free(call: &Call<'_>, paths: &[String], until: Instant) -> Result<bool, Problem> {
+    let patterns = parsed(paths)?;
+    while Instant::now() < until {
+        sleep_until((Instant::now() + LOOK_EVERY).min(until)).await;
+        let all = call.workspace.reservations().list().await.map_err(|it| Problem::from(&it))?;
+        let mut others = all.iter().filter(|one| one.holder.as_str() != call.agent());
+        if !others.any(|one| patterns.iter().any(|pattern| one.overlaps(pattern))) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// All or none: reservations before a conflict are released.
+async fn try_acquire(call: &Call<'_>, arguments: &Arguments) -> Result<Value, Problem> {
     let reservations = call.workspace.reservations();
     let problem = |error| Problem::from(&error);
     let known = reservations.list().await.map_err(problem)?;
@@ -81,7 +115,8 @@ async fn acquire(call: &Call<'_>, arguments: &Arguments) -> Result<Value, Proble
         for reservation in granted.iter().filter(|one| !is_known(&one.pattern)) {
             reservations.release(Some(&reservation.pattern)).await.map_err(problem)?;
         }
-        let hint = "Nothing was reserved. Work elsewhere, wait, or ask the holder with baton_send.";
+        let hint = "Nothing was reserved. Work elsewhere, try again with wait_ms, or ask the \
+            holder with baton_send.";
         let taken: Vec<Value> = taken?.iter().map(shown).collect();
         return Ok(json!({"reserved": [], "taken": taken, "wanted": pattern, "next": hint}));
     }
@@ -101,13 +136,14 @@ async fn release(call: &Call<'_>, paths: &[String]) -> Result<Value, Problem> {
     Ok(json!({"released": released}))
 }
 
+fn parsed(paths: &[String]) -> Result<Vec<PathPattern>, Problem> {
+    let parse = |path: &String| PathPattern::parse(path);
+    paths.iter().map(parse).collect::<Result<_, _>>().map_err(|it| bad("paths", &it.to_string()))
+}
+
 async fn check(call: &Call<'_>, paths: &[String]) -> Result<Value, Problem> {
     let all = call.workspace.reservations().list().await.map_err(|error| Problem::from(&error))?;
-    let mut patterns = Vec::new();
-    for path in paths {
-        let pattern = PathPattern::parse(path).map_err(|error| bad("paths", &error.to_string()))?;
-        patterns.push(pattern);
-    }
+    let patterns = parsed(paths)?;
     let is_meant = |one: &&Reservation| {
         patterns.is_empty() || patterns.iter().any(|pattern| one.overlaps(pattern))
     };
@@ -127,7 +163,7 @@ async fn lock(call: &Call<'_>, name: &str, arguments: &Arguments) -> Result<Valu
             ("lock.renew", json!({"name": name, "token": token, "ttl_ms": ttl_ms}))
         }
         (Action::Acquire, None) => {
-            let wait_ms = wait(arguments.wait_ms)?;
+            let wait_ms = arguments.wait_ms;
             ("lock.acquire", json!({"name": name, "ttl_ms": ttl_ms, "wait_ms": wait_ms}))
         }
     };
@@ -136,7 +172,11 @@ async fn lock(call: &Call<'_>, name: &str, arguments: &Arguments) -> Result<Valu
         return Ok(json!({"lock": answer}));
     }
     let lock = call.perform("lock.get", given(json!({"name": name}))).await?;
-    let hint = "It was not acquired. Try again with wait_ms, or ask the holder with baton_send.";
+    let hint = if lock["hold"]["holder"] == call.agent() {
+        "You hold it. Pass its token to extend or release it: action=check shows it."
+    } else {
+        "It was not acquired. Try again with wait_ms, or ask the holder with baton_send."
+    };
     let taken = json!({"holder": lock["hold"]["holder"], "until": lock["hold"]["expires_at"]});
     Ok(json!({"lock": null, "taken": taken, "next": hint}))
 }
