@@ -3,6 +3,7 @@
 use baton::core::agent::Status;
 use baton::core::state::{History, Transfer};
 use baton::core::{Token, state};
+use baton::log::Log;
 use baton::{Item, Options};
 use serde_json::json;
 
@@ -208,11 +209,12 @@ async fn silence_is_noticed_after_reopening_without_any_call() {
 /// forever.
 #[tokio::test]
 async fn silence_is_noticed_although_the_workspace_left_memory() {
-    let (baton, _, clock) = in_memory_with(forgetful());
+    let (baton, log, clock) = in_memory_with(forgetful());
     let ada = workspace(&baton);
     ada.agents().register().ttl_ms(60_000).await.unwrap();
     ada.state("shared").set("presence", 1).ephemeral().await.unwrap();
     eventually("it has left memory", async || baton.resident_workspaces() == 0).await;
+    let before = log.tail();
     let mut waited_ms = 0;
     // Ten times as long as necessary, in small steps, without a request to the workspace.
     while waited_ms < 750_000 {
@@ -221,6 +223,8 @@ async fn silence_is_noticed_although_the_workspace_left_memory() {
         tick(&baton).await;
         eventually("all is at rest", async || baton.resident_workspaces() == 0).await;
     }
+    // The engine may still be at it; a request to the workspace would hurry it.
+    eventually("the loss is recorded", async || log.tail() > before).await;
     assert_eq!(ada.agents().get("ada").await.unwrap().status, Status::Lost);
 }
 
