@@ -399,8 +399,8 @@ struct Reload {
 
 impl Reload {
     /// None if there is nothing to reload and a terminal is attached: SIGHUP then means that it was
-    /// closed, and ends the server. A service that is reloaded goes on, whatever it is configured
-    /// with.
+    /// closed, and ends the server. A service that is reloaded keeps running, whatever its settings
+    /// are.
     fn listen(identity: Option<Identity>, issuer: Option<Issuer>) -> io::Result<Option<Self>> {
         let has_terminal = io::stdin().is_terminal() || io::stderr().is_terminal();
         if identity.is_none() && issuer.is_none() && has_terminal {
